@@ -1,0 +1,43 @@
+# `make demo` and `make test` set everything up on a fresh machine and then do what they say.
+
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: setup demo test test-slow bench format lint types imports clean
+
+setup: .venv/ready
+
+.venv/ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	PIP_CONSTRAINT=constraints.txt $(BIN)/pip install --quiet --disable-pip-version-check \
+		--editable ".[torch,dev]"
+	touch $@
+
+demo: setup
+	$(BIN)/python examples/demo.py
+
+test: lint types imports
+	$(BIN)/python -m pytest -n auto -m "not slow"
+
+test-slow: setup
+	$(BIN)/python -m pytest -n auto -m slow
+
+bench: setup
+	$(BIN)/python bench/run.py
+
+format: setup
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+lint: setup
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+
+types: setup
+	$(BIN)/mypy
+
+imports: setup
+	$(BIN)/lint-imports
+
+clean:
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis dist

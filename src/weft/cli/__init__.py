@@ -1,0 +1,39 @@
+"""The command line, one module a command group.
+
+Every command is a thin layer over a function that a notebook can call. Bad input is one line on
+standard error and exit code 2; a check that fails exits with 1.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from weft.cli import inspect, run
+from weft.errors import WeftError
+
+app = typer.Typer(
+    name="weft",
+    help="Which algorithms can a transformer express, and which will it learn?",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+app.command("list")(inspect.list_programs)
+app.command("run")(run.run_program)
+app.command("rules")(inspect.show_rules)
+app.command("show")(inspect.show_program)
+
+
+def main() -> None:
+    """Run the command line."""
+    try:
+        app()
+    except WeftError as error:
+        print(f"weft: {error.line}", file=sys.stderr)
+        sys.exit(2)
+    except BrokenPipeError:  # the reader of a pipe has seen enough
+        sys.stderr.close()
+        sys.exit(0)

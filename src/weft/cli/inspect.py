@@ -1,0 +1,319 @@
+"""`weft list`, `weft rules`, `weft show`: what there is, and what is in it."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from weft.cli.options import Json, Name, plain, print_json
+from weft.errors import WeftError, did_you_mean
+from weft.language.program import Program, Variable
+from weft.language.ranges import Categorical, Number
+from weft.language.rules import Rule
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def list_programs(json: Json = False) -> None:
+    """List the programs of the library.
+
+    Example:
+
+      weft list
+    """
+    from weft.programs import LIBRARY
+
+    if json:
+        print_json(
+            [{"name": e.name, "example": e.example, "summary": e.summary} for e in LIBRARY.values()]
+        )
+        return
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False)
+    for column in ("program", "try", "what it does"):
+        table.add_column(column, no_wrap=column != "what it does")
+    for entry in LIBRARY.values():
+        table.add_row(entry.name, f"weft run {entry.name} {entry.example}", entry.summary)
+    _console().print(table)
+
+
+def show_rules(
+    name: Name,
+    variable: Annotated[
+        str | None, typer.Option("--variable", help="Only the rules of this variable.")
+    ] = None,
+    updates: Annotated[
+        bool, typer.Option("--updates", help="The guarded updates that the rules come from.")
+    ] = False,
+    by_line: Annotated[
+        bool, typer.Option("--by-line", help="Group by the source line they come from.")
+    ] = False,
+    diff: Annotated[
+        str | None, typer.Option("--diff", metavar="PROGRAM", help="Compare with another program.")
+    ] = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="Look for rules that overlap; exit 1 if some do.")
+    ] = False,
+    limit: Annotated[int, typer.Option("--limit", min=0, help="Print at most this many.")] = 100,
+    json: Json = False,
+) -> None:
+    """Show the transition rules that were derived from a program's step.
+
+    Examples:
+
+      weft rules parity
+
+      weft rules addition --variable carry --limit 10
+
+      weft rules addition --updates
+
+      weft rules parity --diff parity-absolute
+    """
+    from weft.programs import program
+
+    found = program(name)
+    if variable is not None and variable not in found.variables:
+        suggestion = did_you_mean(variable, list(found.variables)).capitalize()
+        raise WeftError(f"there is no variable '{variable}'", subject=found.name, remedy=suggestion)
+    if json:
+        print_json(_rules_as_json(found, variable, limit))
+    elif diff is not None:
+        _print_diff(found, program(diff), limit)
+    elif updates:
+        _print_updates(found, variable)
+    elif by_line:
+        _print_by_line(found, limit)
+    else:
+        _print_rules(found, variable, limit)
+    if check:
+        _check_overlaps(found)
+
+
+def _print_rules(program: Program, variable: str | None, limit: int) -> None:
+    console = _console()
+    counts = program.rules.counts()
+    left, current = limit, None
+    for rule in program.rules:
+        if variable is not None and rule.variable != variable:
+            continue
+        if left == 0:
+            break
+        if rule.variable != current:
+            current = rule.variable
+            kind = "reset" if rule.is_reset else "rule"
+            console.print(f"{current}  {_plural(counts[current], kind)}", style="bold")
+        console.print(f"  {rule.show(program.variables)}{_origin(rule)}", soft_wrap=True)
+        left -= 1
+    total = counts.get(variable, 0) if variable is not None else len(program.rules)
+    resets = len(program.rules.resets)
+    shown = "" if total <= limit else f"; the first {limit} are shown (--limit)"
+    clears = f", {resets} of them reset heads" if variable is None and resets else ""
+    console.print(f"{total:,} rules{clears}{shown}")
+
+
+def _plural(count: int, word: str) -> str:
+    return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"
+
+
+def _origin(rule: Rule) -> str:
+    return f"   [{rule.where}]" if rule.where and not rule.is_reset else ""
+
+
+def _print_updates(program: Program, variable: str | None) -> None:
+    console = _console()
+    found = [u for u in program.updates if variable is None or u.variable == variable]
+    for update in found:
+        console.print(f"{program.updates.show(update)}   [{update.where}]", soft_wrap=True)
+    console.print(f"{len(found)} guarded updates")
+
+
+def _print_by_line(program: Program, limit: int) -> None:
+    console = _console()
+    for where, rules in program.rules.by_line().items():
+        source = where.excerpt().splitlines()[0].split("|", 1)[-1].strip() if where else ""
+        console.print(
+            f"{where}  {_plural(len(rules), 'rule')}   {source}", style="bold", soft_wrap=True
+        )
+        for rule in rules[: max(0, limit)]:
+            console.print(f"  {rule.show(program.variables)}", soft_wrap=True)
+        limit -= len(rules)
+
+
+def _print_diff(left: Program, right: Program, limit: int) -> None:
+    console = _console()
+    found = left.rules.diff(right.rules)
+    for sign, program, rules in (("-", left, found.only_left), ("+", right, found.only_right)):
+        for rule in rules[:limit]:
+            console.print(f"{sign} {rule.show(program.variables)}", soft_wrap=True)
+    console.print(
+        f"{len(found.only_left)} only in {left.name}, {len(found.only_right)} only in {right.name}, "
+        f"{found.both} in both"
+    )
+
+
+def _check_overlaps(program: Program) -> None:
+    overlapping = list(program.rules.overlaps())
+    for one, other in overlapping:
+        shown = " | ".join(rule.show(program.variables) for rule in (one, other))
+        _console().print(f"overlap: {shown}", soft_wrap=True)
+    if overlapping:
+        raise typer.Exit(1)
+    _console().print("no two rules overlap")
+
+
+def _rules_as_json(program: Program, variable: str | None, limit: int) -> dict[str, Any]:
+    rules = (r for r in program.rules if variable is None or r.variable == variable)
+    listed = [rule for rule, _ in zip(rules, range(limit), strict=False)]
+    return {
+        "program": program.name,
+        "count": len(program.rules),
+        "counts": program.rules.counts(),
+        "rules": [
+            {
+                "guard": {name: plain(values) for name, values in rule.guard},
+                "variable": rule.variable,
+                "old": rule.old,
+                "new": rule.new,
+                "line": rule.where.line if rule.where else None,
+            }
+            for rule in listed
+        ],
+    }
+
+
+def show_program(name: Name, json: Json = False) -> None:
+    """Show a program: its variables, heads, sizes and source.
+
+    Example:
+
+      weft show parity
+    """
+    from weft.programs import program
+
+    found = program(name)
+    if json:
+        print_json(_program_as_json(found))
+        return
+    console = _console()
+    console.print(found.name, style="bold")
+    console.print(inspect.cleandoc(type(found).__doc__ or ""), style="dim", markup=False)
+    console.print()
+    console.print(_variables_table(found))
+    console.print()
+    if found.heads:
+        console.print(_heads_table(found))
+        console.print()
+    for word, value in _facts(found).items():
+        console.print(f"{word:<10}{value}", soft_wrap=True)
+    source = _source(found)
+    if source:
+        from rich.syntax import Syntax
+
+        console.print()
+        console.print(
+            Syntax("", "python", background_color="default").highlight(source), soft_wrap=True
+        )
+
+
+def _variables_table(program: Program) -> Any:
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False)
+    for column in ("variable", "values", "starts from"):
+        table.add_column(column)
+    for variable in program.variables.values():
+        if not variable.is_head:
+            table.add_row(variable.name, _range(variable), _start(variable))
+    return table
+
+
+def _heads_table(program: Program) -> Any:
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False)
+    for column in ("head", "values", "fetches"):
+        table.add_column(column)
+    for head in program.heads.values():
+        table.add_row(head.name, _range(program.variables[head.name]), head.describe())
+    return table
+
+
+def _range(variable: Variable) -> str:
+    kind = variable.range
+    if isinstance(kind, Categorical):
+        return kind.describe()
+    return f"{'number' if isinstance(kind, Number) else 'set'}: {kind.describe()}"
+
+
+def _start(variable: Variable) -> str:
+    if variable.token is not None:
+        return "token"
+    return "position" if variable.position is not None else str(plain(variable.default))
+
+
+def _facts(program: Program) -> dict[str, str]:
+    definition = program.definition
+    states = math.prod(len(v) + v.is_head for v in program.variables.values())
+    halt = definition.halt
+    runs = (
+        f"until {halt.variable} = {halt.value} everywhere" if halt else f"{program.layers} layers"
+    )
+    tokens = definition.vocabulary.names
+    return {
+        "tokens": " ".join(map(str, tokens)) if tokens else str(definition.vocabulary.size),
+        "output": definition.output,
+        "runs": runs + (", causal" if program.causal else ""),
+        "states": f"{states:,} of a position" if states < 10**9 else f"10^{math.log10(states):.1f}",
+        "updates": f"{len(program.updates)} guarded",
+        "rules": f"{len(program.rules):,}, {len(program.rules.resets)} of them reset heads",
+    }
+
+
+def _source(program: Program) -> str:
+    try:
+        return inspect.getsource(type(program)).rstrip()
+    except (OSError, TypeError):
+        return ""
+
+
+def _program_as_json(program: Program) -> dict[str, Any]:
+    definition = program.definition
+    return {
+        "program": program.name,
+        "variables": {
+            v.name: {"values": plain(list(v.range.values)), "starts_from": _start(v)}
+            for v in program.variables.values()
+            if not v.is_head
+        },
+        "heads": {
+            h.name: {
+                "query": h.query,
+                "key": h.key,
+                "value": h.value,
+                "offsets": None if h.offsets is None else sorted(h.offsets),
+            }
+            for h in program.heads.values()
+        },
+        "output": definition.output,
+        "halt": None
+        if definition.halt is None
+        else [definition.halt.variable, definition.halt.value],
+        "tokens": definition.vocabulary.names or definition.vocabulary.size,
+        "positions": definition.positions,
+        "causal": program.causal,
+        "updates": len(program.updates),
+        "rules": len(program.rules),
+        "file": Path(inspect.getfile(type(program))).name,
+    }
+
+
+def _console() -> Console:
+    from rich.console import Console
+
+    return Console(highlight=False, markup=False)

@@ -1,0 +1,40 @@
+"""Arguments and options that several commands share."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+import typer
+
+from weft.language.ranges import UNDEFINED
+
+Name = Annotated[
+    str,
+    typer.Argument(
+        metavar="PROGRAM",
+        help="A library name (see `weft list`) or path/file.py:Class; parameters in brackets, as "
+        "in 'parity-absolute(positions=128)'.",
+    ),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON has it: sets as sorted lists, undefined as null."""
+    if value is UNDEFINED:
+        return None
+    if isinstance(value, (frozenset, set)):
+        return sorted(value)
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, (str, int, float, bool)) or value is None:
+        return value
+    return str(value)
+
+
+def print_json(value: Any) -> None:
+    """Print a value as JSON on standard output."""
+    print(json.dumps(plain(value), ensure_ascii=False))

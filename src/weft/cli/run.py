@@ -1,0 +1,143 @@
+"""`weft run`: a program on an input, layer by layer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from weft.cli.options import Json, Name, plain, print_json
+from weft.interpreter.trace import Layer, Run, Trace
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def run_program(
+    name: Name,
+    given: Annotated[
+        str, typer.Argument(metavar="INPUT", help="What the program's encode takes: 101, or 12+34.")
+    ],
+    trace: Annotated[bool, typer.Option("--trace", help="Show the stream at every layer.")] = False,
+    layers: Annotated[
+        int | None, typer.Option("--layers", min=0, help="Run this many, unless it halts before.")
+    ] = None,
+    max_layers: Annotated[
+        int | None,
+        typer.Option("--max-layers", min=0, help="Give up on a program that runs longer."),
+    ] = None,
+    svg: Annotated[
+        Path | None, typer.Option("--svg", help="Write what is shown as a picture.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Run a program and show what it computes.
+
+    Examples:
+
+      weft run parity 101
+
+      weft run parity 101 --trace
+
+      weft run addition 12+34 --json
+
+      weft run path/to/mine.py:Mine "a b c" --layers 3 --trace
+    """
+    from weft.interpreter.reference import run
+    from weft.programs import program
+
+    found = program(name)
+    done = run(found, given, layers=layers, max_layers=max_layers, trace=trace)
+    if json:
+        print_json(as_json(done))
+        return
+    from rich.console import Console
+
+    show(done, Console(highlight=False))
+    if svg is not None:
+        picture = Console(record=True, width=100, file=_Nowhere(), highlight=False)  # type: ignore[arg-type]
+        show(done, picture)
+        svg.write_text(picture.export_svg(title=f"weft run {name} {given}", code_format=_SVG))
+
+
+def show(run: Run, console: Console) -> None:
+    """Print a run: the stream (all of them with a trace), the outputs, the result."""
+    from weft.cli.streams import render_run
+
+    for line in render_run(run, console.width):
+        console.print(line, soft_wrap=True)
+    console.print(f"outputs  {' '.join(str(plain(value)) for value in run.outputs)}")
+    console.print(f"result   {run.result}", style="bold")
+    console.print(f"layers   {run.layers}")
+
+
+def as_json(run: Run) -> dict[str, Any]:
+    """A run for scripts."""
+    found: dict[str, Any] = {
+        "program": run.program.name,
+        "input": [str(token) for token in run.tokens],
+        "outputs": run.outputs,
+        "result": run.result,
+        "layers": run.layers,
+    }
+    if run.trace is not None:
+        found["trace"] = _trace_as_json(run.trace)
+    return found
+
+
+def _trace_as_json(trace: Trace) -> dict[str, Any]:
+    return {
+        "start": dict(trace.start),
+        "halted": trace.halted,
+        "layers": [_layer_as_json(layer) for layer in trace.layers],
+    }
+
+
+def _layer_as_json(layer: Layer) -> dict[str, Any]:
+    variables = layer.program.variables
+    return {
+        "attended": dict(layer.attended),
+        "after": dict(layer.after),
+        "selected": layer.selected,
+        "fired": [
+            [rule.show(variables) for rule in rules if not rule.is_reset] for rules in layer.fired
+        ],
+    }
+
+
+class _Nowhere:
+    """A file that forgets."""
+
+    def write(self, text: str) -> int:
+        return len(text)
+
+    def flush(self) -> None:
+        pass
+
+
+# Rich's own picture loads a font from the network; this one names fonts that machines have.
+_SVG = """\
+<svg class="rich-terminal" viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/svg">
+  <style>
+    .{unique_id}-matrix {{
+      font-family: Menlo, Consolas, "DejaVu Sans Mono", monospace;
+      font-size: {char_height}px;
+      line-height: {line_height}px;
+    }}
+    .{unique_id}-title {{ font-size: 18px; font-weight: bold; font-family: sans-serif; }}
+    {styles}
+  </style>
+  <defs>
+    <clipPath id="{unique_id}-clip-terminal">
+      <rect x="0" y="0" width="{terminal_width}" height="{terminal_height}"/>
+    </clipPath>
+    {lines}
+  </defs>
+  {chrome}
+  <g transform="translate({terminal_x}, {terminal_y})" clip-path="url(#{unique_id}-clip-terminal)">
+    {backgrounds}
+    <g class="{unique_id}-matrix">{matrix}</g>
+  </g>
+</svg>
+"""

@@ -1,0 +1,82 @@
+"""What Weft says when something is wrong: what, where, and what to do about it."""
+
+from __future__ import annotations
+
+import linecache
+import os
+import sys
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Location:
+    """A place in source code. Columns count from 0 and are None where only the line is known."""
+
+    file: str
+    line: int
+    column: int | None = None
+    end_column: int | None = None
+
+    def __str__(self) -> str:
+        return f"{os.path.basename(self.file)}:{self.line}"
+
+    def excerpt(self) -> str:
+        """The source line, with a caret below it; empty where the source cannot be read."""
+        text = linecache.getline(self.file, self.line).rstrip()
+        if not text:
+            return ""
+        start = self.column if self.column is not None else len(text) - len(text.lstrip())
+        end = self.end_column if self.end_column is not None else len(text)
+        gutter = f"{self.line:>6} | "
+        carets = "^" * max(1, min(end, len(text)) - start)
+        return f"{gutter}{text}\n{' ' * (len(gutter) - 2)}| {' ' * start}{carets}"
+
+
+class WeftError(ValueError):
+    """The one error that Weft raises for bad input.
+
+    `str(error)` shows the message, the place and the source line; `error.line` is the same on one
+    line, which is what the command line prints.
+    """
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        subject: str = "",
+        where: Location | None = None,
+        remedy: str = "",
+    ) -> None:
+        self.what = what
+        self.subject = subject
+        self.where = where
+        self.remedy = remedy
+        super().__init__(self.line)
+
+    @property
+    def line(self) -> str:
+        """The message on one line: subject, what is wrong, the place, the remedy."""
+        subject = f"{self.subject}: " if self.subject else ""
+        where = f" ({self.where})" if self.where else ""
+        remedy = f". {self.remedy}" if self.remedy else ""
+        return f"{subject}{self.what}{where}{remedy}"
+
+    def __str__(self) -> str:
+        excerpt = self.where.excerpt() if self.where else ""
+        return f"{self.line}\n{excerpt}" if excerpt else self.line
+
+
+def caller_location(depth: int) -> Location:
+    """Where the code `depth` frames above the caller of this function stands."""
+    frame = sys._getframe(depth + 1)
+    return Location(frame.f_code.co_filename, frame.f_lineno)
+
+
+def did_you_mean(name: str, known: list[str]) -> str:
+    """A suggestion for a misspelt name, or the list of known names where none is near."""
+    import difflib
+
+    near = difflib.get_close_matches(name, known, n=1)
+    if near:
+        return f"did you mean '{near[0]}'?"
+    return f"known: {', '.join(known)}" if known else "there are none"

@@ -1,0 +1,327 @@
+"""A step as a list of NumPy table look-ups.
+
+Every value is a code (see `language.tables`), so a step is a function of codes. An expression that
+reads variables with few joint values becomes one look-up in one table; a larger one is put together
+from the look-ups of its parts. Failure is a code too, so nothing is computed under a mask: what the
+step computes on the paths it takes is checked at the end.
+
+    n   positions, of all sequences of a batch one after the other
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weft.language.expressions import (
+    Apply,
+    Choice,
+    Constant,
+    Expression,
+    Read,
+    Written,
+    reads,
+    value_key,
+)
+from weft.language.program import Program, Variable
+from weft.language.tables import Table, Tables, truth
+from weft.language.updates import Updates
+
+Codes = NDArray[Any]
+Columns = Mapping[str, Codes]
+
+FUSED = 1 << 18
+"""The most entries of a table that several variables index together."""
+
+
+def code_type(count: int) -> type[np.unsignedinteger[Any]]:
+    """The smallest type that holds codes 0 to count - 1."""
+    return np.uint8 if count <= 1 << 8 else np.uint16 if count <= 1 << 16 else np.uint32
+
+
+@dataclass(frozen=True)
+class Store:
+    """What a variable makes of a value assigned to it."""
+
+    variable: Variable
+
+    def __call__(self, value: Any) -> Any:
+        return self.variable.range.store(value)
+
+    def __hash__(self) -> int:
+        return hash(self.variable.name)
+
+
+class Evaluator:
+    """Codes of expressions from codes of variables, node by node."""
+
+    def __init__(self, tables: Tables) -> None:
+        self.tables = tables
+        self._entries: dict[int, Codes] = {}
+
+    def codes(self, node: Expression, columns: Columns, memo: dict[int, Codes]) -> Codes:
+        """The code of an expression wherever the columns broadcast to."""
+        found = memo.get(id(node))
+        if found is None:
+            found = memo[id(node)] = self._compute(node, columns, memo)
+        return found
+
+    def _compute(self, node: Expression, columns: Columns, memo: dict[int, Codes]) -> Codes:
+        match node:
+            case Constant():
+                return np.zeros((), np.uint8)
+            case Read(variable=variable):
+                return columns[variable]
+            case Written(value=inner):
+                return self.codes(inner, columns, memo)
+            case Choice():
+                return self._choice(node, columns, memo)
+            case Apply():
+                table = self.tables.of(node)
+                given = [self.codes(source, columns, memo) for source in table.inputs]
+                sizes = [self.tables.of(source).codes for source in table.inputs]
+                return self.entries(node, table)[joint(given, sizes)]
+        raise TypeError(node)
+
+    def entries(self, node: Expression, table: Table) -> Codes:
+        """The table of an applied function as an array."""
+        found = self._entries.get(id(node))
+        if found is None:
+            found = np.asarray(table.entries, dtype=code_type(max(table.codes, 1)))
+            self._entries[id(node)] = found
+        return found
+
+    def _choice(self, node: Choice, columns: Columns, memo: dict[int, Codes]) -> Codes:
+        parts = choice_parts(self.tables, node)
+        held = parts.truths[self.codes(node.test, columns, memo)]
+        then = parts.then[self.codes(node.then, columns, memo)]
+        otherwise = parts.otherwise[self.codes(node.otherwise, columns, memo)]
+        return parts.pick(held, then, otherwise)
+
+
+@dataclass(frozen=True)
+class ChoiceParts:
+    """Tables that bring both sides of a choice to common codes; a truth of 2 is a failure."""
+
+    truths: Codes
+    then: Codes
+    otherwise: Codes
+    failure: int
+
+    def pick(self, held: Codes, then: Codes, otherwise: Codes) -> Codes:
+        """The side that the test picks."""
+        picked = np.where(held == 1, then, otherwise)
+        if self.failure >= 0:
+            picked = np.where(held == 2, np.asarray(self.failure, picked.dtype), picked)
+        return picked
+
+
+def choice_parts(tables: Tables, node: Choice) -> ChoiceParts:
+    """The tables of a choice."""
+    table = tables.of(node)
+    kind = code_type(table.codes + 1)
+
+    places = {value_key(value): code for code, value in enumerate(table.values)}
+
+    def mapping(side: Expression) -> Codes:
+        own = tables.of(side)
+        codes = [places.get(value_key(value), len(table.values)) for value in own.values]
+        return np.asarray([*codes, *([len(table.values)] if own.fails else [])], dtype=kind)
+
+    test = tables.of(node.test)
+    outcomes = [truth(value) for value in test.values]
+    truths = [2 if held is None else int(held) for held in outcomes] + [2] * test.fails
+    failure = len(table.values) if 2 in truths else -1
+    return ChoiceParts(
+        np.asarray(truths, np.uint8), mapping(node.then), mapping(node.otherwise), failure
+    )
+
+
+def joint(codes: Sequence[Codes], sizes: Sequence[int]) -> Codes:
+    """The place in a flat table of several codes, the last one fastest."""
+    if not codes:
+        return np.zeros((), np.intp)
+    index: Codes = codes[0].astype(np.intp)
+    for code, size in zip(codes[1:], sizes[1:], strict=True):
+        index = index * size + code
+    return index
+
+
+Slot = int
+
+
+class Plan:
+    """The instructions that compute a step for all positions at once."""
+
+    def __init__(self, program: Program) -> None:
+        updates = program.updates
+        self.variables = program.variables
+        self.tables = Tables(program.variables)
+        self.evaluator = Evaluator(self.tables)
+        self._instructions: list[Callable[[list[Codes], Columns], Codes]] = []
+        self._slots: dict[Any, Slot] = {}
+        self.new: dict[str, Slot] = {}
+        self.failures: list[Slot] = []
+        for name in updates.written:
+            self._plan_update(name, updates)
+        self._plan_failures(updates)
+
+    def _plan_update(self, name: str, updates: Updates) -> None:
+        """A slot with the variable's new codes; what it cannot hold is a failure."""
+        variable = self.variables[name]
+        stored = updates.make.apply(Store(variable), updates.values[name])
+        table = self.tables.of(stored)
+        codes = [variable.range.codes[value] for value in table.values]
+        out_of_range = len(variable)
+        lut = np.asarray(
+            [*codes, *([out_of_range] if table.fails else [])], code_type(len(variable) + 1)
+        )
+        slot = self._mapped(stored, lut)
+        self.new[name] = slot
+        if table.fails:
+            self.failures.append(self._add(lambda slots, _: slots[slot] == out_of_range))
+
+    def _plan_failures(self, updates: Updates) -> None:
+        """Slots that are true where something that a step computes cannot be computed."""
+        groups: list[tuple[set[str], list[Expression]]] = []
+        for node in _failing(updates, self.tables):
+            names = set(reads(node))
+            for members, nodes in groups:
+                if self._count(members | names) <= FUSED:
+                    members |= names
+                    nodes.append(node)
+                    break
+            else:
+                groups.append((names, [node]))
+        for members, nodes in groups:
+            if self._count(members) <= FUSED:
+                self.failures.append(self._fused_failures(sorted(members), nodes))
+            else:
+                for node in nodes:
+                    self.failures.append(self._mapped(node, self._failure_lut(node)))
+
+    def _fused_failures(self, names: list[str], nodes: list[Expression]) -> Slot:
+        grid, memo = self._grid(names), dict[int, Codes]()
+        shape = [self._size(name) for name in names]
+        fails = np.zeros(shape, bool)
+        for node in nodes:
+            codes = self.evaluator.codes(node, grid, memo)
+            fails |= self._failure_lut(node)[codes]
+        return self._lookup(names, fails.reshape(-1))
+
+    def _failure_lut(self, node: Expression) -> Codes:
+        table = self.tables.of(node)
+        lut = np.zeros(table.codes, bool)
+        lut[len(table.values) :] = True
+        return lut
+
+    def _mapped(self, node: Expression, lut: Codes) -> Slot:
+        """A slot with the codes of an expression, sent through one more table."""
+        names = reads(node)
+        if self._count(names) <= FUSED:
+            shape = [self._size(name) for name in names]
+            codes = np.broadcast_to(self.evaluator.codes(node, self._grid(names), {}), shape)
+            return self._lookup(names, lut[codes].reshape(-1))
+        source = self._slot(node)
+        return self._add(lambda slots, _: lut[slots[source]])
+
+    def _slot(self, node: Expression) -> Slot:
+        """The slot with the codes of an expression."""
+        if isinstance(node, Written):
+            return self._slot(node.value)
+        found = self._slots.get(id(node))
+        if found is None:
+            found = self._slots[id(node)] = self._plan_node(node)
+        return found
+
+    def _plan_node(self, node: Expression) -> Slot:
+        names = reads(node)
+        if self._count(names) <= FUSED:
+            table = self.tables.of(node)
+            return self._mapped(node, np.arange(table.codes, dtype=code_type(max(table.codes, 1))))
+        if isinstance(node, Choice):
+            return self._plan_choice(node)
+        assert isinstance(node, Apply)
+        table = self.tables.of(node)
+        sources = [self._slot(source) for source in table.inputs]
+        sizes = [self.tables.of(source).codes for source in table.inputs]
+        entries = self.evaluator.entries(node, table)
+        return self._add(lambda slots, _: entries[joint([slots[s] for s in sources], sizes)])
+
+    def _plan_choice(self, node: Choice) -> Slot:
+        parts = choice_parts(self.tables, node)
+        test = self._mapped(node.test, parts.truths)
+        then, otherwise = (
+            self._mapped(node.then, parts.then),
+            self._mapped(node.otherwise, parts.otherwise),
+        )
+        return self._add(lambda slots, _: parts.pick(slots[test], slots[then], slots[otherwise]))
+
+    def _lookup(self, names: Sequence[str], lut: Codes) -> Slot:
+        if not names:
+            return self._add(lambda _, columns: np.broadcast_to(lut, _length(columns)))
+        index = self._index(tuple(names))
+        return self._add(lambda slots, _: lut.take(slots[index]))
+
+    def _index(self, names: tuple[str, ...]) -> Slot:
+        """The joint codes of some variables, shared by all tables over them."""
+        found = self._slots.get(names)
+        if found is None:
+            sizes = [self._size(name) for name in names]
+            found = self._slots[names] = self._add(
+                lambda _, columns: joint([columns[name] for name in names], sizes)
+            )
+        return found
+
+    def _add(self, instruction: Callable[[list[Codes], Columns], Codes]) -> Slot:
+        self._instructions.append(instruction)
+        return len(self._instructions) - 1
+
+    def _size(self, name: str) -> int:
+        variable = self.variables[name]
+        return len(variable) + variable.is_head
+
+    def _count(self, names: Sequence[str] | set[str]) -> int:
+        return math.prod(self._size(name) for name in names)
+
+    def _grid(self, names: Sequence[str]) -> dict[str, Codes]:
+        """Every combination of codes, each variable along an axis of its own."""
+        grid = {}
+        for axis, name in enumerate(names):
+            shape = [1] * len(names)
+            shape[axis] = self._size(name)
+            grid[name] = np.arange(self._size(name), dtype=np.intp).reshape(shape)
+        return grid
+
+    def run(self, columns: Columns) -> tuple[dict[str, Codes], Codes | None]:
+        """New codes of the variables that change, and where the step fails (None: nowhere)."""
+        slots: list[Codes] = []
+        for instruction in self._instructions:
+            slots.append(instruction(slots, columns))
+        fails: Codes | None = None
+        for slot in self.failures:
+            if slots[slot].any():
+                fails = slots[slot] if fails is None else fails | slots[slot]
+        return {name: slots[slot] for name, slot in self.new.items()}, fails
+
+
+def _length(columns: Columns) -> int:
+    return len(next(iter(columns.values())))
+
+
+def _failing(updates: Updates, tables: Tables) -> Iterator[Expression]:
+    """Expressions that fail exactly where a step fails on the way to one of its values."""
+    make = updates.make
+    nothing = make.constant(None)
+    for effect in updates.effects:
+        if not tables.of(effect.node).own:
+            continue
+        node = effect.node
+        for test, held in reversed(effect.path):
+            node = make.choice(test, node, nothing) if held else make.choice(test, nothing, node)
+        yield node

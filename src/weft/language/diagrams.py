@@ -1,0 +1,294 @@
+"""Decision diagrams: what a variable becomes, tested one variable at a time.
+
+A reduced multi-valued decision diagram over an ordered list of variables (Bryant's binary diagrams,
+with one edge per value). A path from the root is a conjunction of `variable in set of values`: the
+guard of a rule. Sub-functions that are equal are one node, so values that make no difference end up
+in one set by themselves.
+
+Where a step fails, nothing needs to be said of its result: a test that only tells failure from
+success is left out.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from weft.errors import Location
+from weft.language.expressions import (
+    FAILED,
+    Apply,
+    Choice,
+    Constant,
+    Expression,
+    Read,
+    Written,
+    reads,
+    value_key,
+)
+from weft.language.program import Variable
+from weft.language.ranges import UNDEFINED, OutOfRange
+from weft.language.tables import truth
+
+BOTTOM = 1 << 60
+"""The level below all variables, where the results are."""
+
+
+@dataclass(frozen=True)
+class Keep:
+    """The variable keeps its value."""
+
+
+@dataclass(frozen=True)
+class Put:
+    """The variable takes a value, assigned at a place in the source."""
+
+    value: Any
+    where: Location
+
+
+@dataclass(frozen=True)
+class Path:
+    """A way through a diagram: the values allowed for each variable on it, and the result."""
+
+    guard: tuple[tuple[str, tuple[Any, ...]], ...]
+    result: Any
+
+
+class Diagram:
+    """What one variable becomes. Its own old value is tested first, since a rule names it."""
+
+    def __init__(self, target: str, final: Expression, variables: Mapping[str, Variable]) -> None:
+        self.target = target
+        self.variables = variables
+        names = [name for name in reads(final) if name != target]
+        self.order = [target, *names]
+        self._level = {name: level for level, name in enumerate(self.order)}
+        self._values = [self._edge_values(name) for name in self.order]
+        self._levels: list[int] = []
+        self._content: list[Any] = []  # children of a node, value of a result
+        self._results: dict[Any, int] = {}
+        self._nodes: dict[tuple[int, tuple[int, ...]], int] = {}
+        self._memo: dict[Any, int] = {}
+        self._diagrams: dict[int, int] = {}
+        self.failed = self._result(FAILED)
+        self.keep = self._result(Keep())
+        self.root = self._final(final)
+
+    def _edge_values(self, name: str) -> tuple[Any, ...]:
+        variable = self.variables[name]
+        return (*variable.range.values, UNDEFINED) if variable.is_head else variable.range.values
+
+    # Building
+
+    def _result(self, value: Any) -> int:
+        key = value_key(value)
+        found = self._results.get(key)
+        if found is None:
+            found = self._results[key] = self._new(BOTTOM, value)
+        return found
+
+    def _new(self, level: int, content: Any) -> int:
+        self._levels.append(level)
+        self._content.append(content)
+        return len(self._levels) - 1
+
+    def _node(self, level: int, children: tuple[int, ...]) -> int:
+        different = set(children)
+        different.discard(self.failed)
+        if len(different) <= 1:
+            return different.pop() if different else self.failed
+        key = (level, children)
+        found = self._nodes.get(key)
+        if found is None:
+            found = self._nodes[key] = self._new(level, children)
+        return found
+
+    def _below(self, node: int, level: int, edge: int) -> int:
+        return self._content[node][edge] if self._levels[node] == level else node
+
+    def _final(self, node: Expression) -> int:
+        match node:
+            case Read(variable=variable) if variable == self.target:
+                return self.keep
+            case Choice(test=test, then=then, otherwise=otherwise):
+                return self._choose(self._of(test), self._final(then), self._final(otherwise))
+            case Written(value=value, where=where):
+                return self._stored(self._of(value), where)
+        raise TypeError(node)
+
+    def _of(self, node: Expression) -> int:
+        found = self._diagrams.get(id(node))
+        if found is None:
+            found = self._diagrams[id(node)] = self._make(node)
+        return found
+
+    def _make(self, node: Expression) -> int:
+        match node:
+            case Constant(value=value):
+                return self._result(value)
+            case Read(variable=variable):
+                level = self._level[variable]
+                return self._node(
+                    level,
+                    tuple(
+                        self.failed if value is UNDEFINED else self._result(value)
+                        for value in self._values[level]
+                    ),
+                )
+            case Written(value=inner):
+                return self._of(inner)
+            case Choice(test=test, then=then, otherwise=otherwise):
+                return self._choose(self._of(test), self._of(then), self._of(otherwise))
+            case Apply(arguments=arguments):
+                return self._apply(node, tuple(self._of(argument) for argument in arguments))
+        raise TypeError(node)
+
+    def _apply(self, node: Apply, arguments: tuple[int, ...]) -> int:
+        key = (id(node), arguments)
+        found = self._memo.get(key)
+        if found is not None:
+            return found
+        if self.failed in arguments and not node.lazy:
+            return self.failed
+        level = min((self._levels[argument] for argument in arguments), default=BOTTOM)
+        if level == BOTTOM:
+            found = self._call(node, [self._content[argument] for argument in arguments])
+        else:
+            found = self._node(
+                level,
+                tuple(
+                    self._apply(node, tuple(self._below(a, level, edge) for a in arguments))
+                    for edge in range(len(self._values[level]))
+                ),
+            )
+        self._memo[key] = found
+        return found
+
+    def _call(self, node: Apply, values: list[Any]) -> int:
+        try:
+            return self._result(node.function(*values))
+        except Exception:
+            return self.failed
+
+    def _choose(self, test: int, then: int, otherwise: int) -> int:
+        if self._levels[test] == BOTTOM:
+            held = truth(self._content[test]) if test != self.failed else None
+            return self.failed if held is None else then if held else otherwise
+        if then == otherwise:
+            return then
+        key = (test, then, otherwise)
+        found = self._memo.get(key)
+        if found is None:
+            level = min(self._levels[node] for node in key)
+            found = self._memo[key] = self._node(
+                level,
+                tuple(
+                    self._choose(*(self._below(node, level, edge) for node in key))
+                    for edge in range(len(self._values[level]))
+                ),
+            )
+        return found
+
+    def _stored(self, node: int, where: Location) -> int:
+        key = (node, where)
+        found = self._memo.get(key)
+        if found is None:
+            if self._levels[node] == BOTTOM:
+                found = self._store(self._content[node], where)
+            else:
+                children = self._content[node]
+                found = self._node(
+                    self._levels[node], tuple(self._stored(child, where) for child in children)
+                )
+            self._memo[key] = found
+        return found
+
+    def _store(self, value: Any, where: Location) -> int:
+        if value is FAILED:
+            return self.failed
+        try:
+            return self._result(Put(self.variables[self.target].range.store(value), where))
+        except OutOfRange:
+            return self.failed
+
+    # Reading
+
+    def size(self) -> int:
+        """How many nodes the finished diagram has."""
+        seen: set[int] = set()
+        stack = [self.root]
+        while stack:
+            node = stack.pop()
+            if node not in seen:
+                seen.add(node)
+                stack.extend(self._content[node] if self._levels[node] != BOTTOM else ())
+        return len(seen)
+
+    def edges(self, node: int) -> dict[int, tuple[Any, ...]]:
+        """The nodes below, each with the values that lead there; failures left out."""
+        values = self._values[self._levels[node]]
+        below: dict[int, list[Any]] = {}
+        for value, child in zip(values, self._content[node], strict=True):
+            if child != self.failed:
+                below.setdefault(child, []).append(value)
+        return {child: tuple(found) for child, found in below.items()}
+
+    def paths(self) -> Iterator[Path]:
+        """Every way to a new value; the last constraint is on the variable itself."""
+        for old in self._values[0]:
+            for guard, put in self._ways(self._below_target(old), ()):
+                if put.value != old:
+                    yield Path((*guard, (self.target, (old,))), put)
+
+    def _below_target(self, old: Any) -> int:
+        return self._below(self.root, 0, self._values[0].index(old))
+
+    def _ways(self, node: int, guard: tuple[Any, ...]) -> Iterator[tuple[tuple[Any, ...], Put]]:
+        level = self._levels[node]
+        if level == BOTTOM:
+            if node not in (self.keep, self.failed):
+                yield guard, self._content[node]
+            return
+        for child, values in self.edges(node).items():
+            yield from self._ways(child, (*guard, (self.order[level], values)))
+
+    def count(self) -> int:
+        """How many paths there are, without walking them."""
+        counted: dict[int, Counter[Any]] = {}
+        return sum(
+            number
+            for old in self._values[0]
+            for value, number in self._ends(self._below_target(old), counted).items()
+            if value != old
+        )
+
+    def _ends(self, node: int, counted: dict[int, Counter[Any]]) -> Counter[Any]:
+        """How many ways lead to each new value."""
+        found = counted.get(node)
+        if found is None:
+            found = counted[node] = Counter()
+            if self._levels[node] != BOTTOM:
+                for child in self.edges(node):
+                    found.update(self._ends(child, counted))
+            elif node not in (self.keep, self.failed):
+                found[self._content[node].value] = 1
+        return found
+
+    def find(self, state: Mapping[str, Any]) -> Path | None:
+        """The path that a state takes; None where it ends in no change."""
+        node, guard = self.root, []
+        while self._levels[node] != BOTTOM:
+            name = self.order[self._levels[node]]
+            child = self._content[node][self._values[self._levels[node]].index(state[name])]
+            if child == self.failed:
+                return None
+            if name != self.target:
+                guard.append((name, self.edges(node)[child]))
+            node = child
+        result = self._content[node]
+        if not isinstance(result, Put) or result.value == state[self.target]:
+            return None
+        return Path((*guard, (self.target, (state[self.target],))), result)

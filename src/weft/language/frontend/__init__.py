@@ -1,0 +1,75 @@
+"""From the `step` function, plain Python, to guarded updates.
+
+The source is executed symbolically (`machine`): statements (`statements`, `patterns`), expressions
+(`values`) and calls (`calls`) are followed; what cannot be followed is tabulated (`opaque`).
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import MethodType
+
+from weft.errors import WeftError
+from weft.language.frontend import statements
+from weft.language.frontend.machine import STATE, Frame, Machine, NotUnderstood
+from weft.language.program import Program
+from weft.language.source import free_variables, function_source
+from weft.language.updates import Updates
+
+
+def derive(program: Program) -> Updates:
+    """The guarded updates of a program's step."""
+    if program.listed_rules is not None:
+        from weft.language.listed import updates_from_rules
+
+        return updates_from_rules(program.variables, program.listed_rules)
+    machine = Machine(program.variables, program.name)
+    step = program.step_function
+    if step is not None:
+        with deep_recursion():
+            _execute(machine, program, step)
+    return Updates(program.variables, machine.values, tuple(machine.effects), machine.make)
+
+
+def _execute(machine: Machine, program: Program, step: object) -> None:
+    bound = isinstance(step, MethodType)
+    function = step.__func__ if isinstance(step, MethodType) else step
+    source = function_source(function)
+    if source is None:
+        raise WeftError(
+            "its source cannot be read, so its rules cannot be derived",
+            subject=f"{program.name}.step",
+            remedy="Define it with `def` in a file or a notebook cell",
+        )
+    parameters = source.parameters
+    no, none = machine.make.false, machine.make.constant(None)
+    names = {parameters[-1]: STATE}
+    if bound:
+        names = {parameters[0]: machine.make.constant(program), parameters[1]: STATE}  # type: ignore[dict-item]
+    around = free_variables(function)  # type: ignore[arg-type]
+    machine.frames.append(
+        Frame(source, around, function, dict(names), none, no, no, no)  # type: ignore[arg-type]
+    )
+    try:
+        statements.block(machine, source.node.body)
+    except NotUnderstood as reason:
+        raise WeftError(
+            f"the front end cannot follow this: {reason.reason}",
+            subject=f"{program.name}.step",
+            where=reason.where or source.location(source.node),
+            remedy=reason.remedy
+            or "Write it in simpler Python, or move it into a helper of values",
+        ) from None
+
+
+@contextmanager
+def deep_recursion() -> Iterator[None]:
+    """Unrolled loops nest deeply, and Python's default limit is low."""
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(limit, 50_000))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(limit)

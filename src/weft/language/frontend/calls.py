@@ -1,0 +1,293 @@
+"""Following calls: helpers are inlined; what has no source is tabulated over its arguments."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import operator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from types import MethodType
+from typing import Any
+
+from weft.language.expressions import Constant, Expression
+from weft.language.frontend.machine import Frame, Machine, NotUnderstood, Operand
+from weft.language.source import free_variables, function_source
+
+DEEPEST = 60
+"""How deep helpers are inlined into helpers before the rest is tabulated."""
+
+
+@dataclass(frozen=True, eq=False)
+class LocalFunction:
+    """A function or lambda that is defined within the step."""
+
+    node: ast.FunctionDef | ast.Lambda
+    frame: Frame
+
+
+def call(machine: Machine, node: ast.Call) -> Operand:
+    """The result of a call."""
+    from weft.language.frontend import values
+
+    special = _FORMS.get(node.func.id) if isinstance(node.func, ast.Name) else None
+    callee = values.operand(machine, node.func)
+    if special is not None and isinstance(callee, Constant) and not node.keywords:
+        found = special(machine, node, callee.value)
+        if found is not None:
+            return found
+    if any(isinstance(a, ast.Starred) for a in node.args) or any(
+        keyword.arg is None for keyword in node.keywords
+    ):
+        raise NotUnderstood("a call with * or **", machine.where(node))
+    arguments = [values.operand(machine, argument) for argument in node.args]
+    named = {k.arg: values.operand(machine, k.value) for k in node.keywords if k.arg}
+    if isinstance(callee, LocalFunction):
+        return _inline_local(machine, callee, arguments, named)
+    if not isinstance(callee, Constant):
+        return _tabulate(machine, node, None, [callee, *arguments], named)
+    function = callee.value
+    everything = [*arguments, *named.values()]
+    if all(isinstance(a, Constant) for a in everything):
+        return _tabulate(machine, node, function, arguments, named)
+    return machine.attempt(
+        lambda: _inline(machine, node, function, arguments, named),
+        lambda reason: _tabulate(machine, node, function, arguments, named, reason),
+    )
+
+
+def _inline(
+    machine: Machine,
+    node: ast.Call,
+    function: Any,
+    arguments: list[Operand],
+    named: dict[str, Operand],
+) -> Expression:
+    """Execute the body of a helper in place of the call."""
+    if isinstance(function, MethodType):
+        arguments = [machine.make.constant(function.__self__), *arguments]
+        function = function.__func__
+    source = function_source(function)
+    if source is None:
+        raise NotUnderstood(f"the source of {_name(function)} cannot be read", machine.where(node))
+    if any(frame.function is function for frame in machine.frames):
+        raise NotUnderstood(f"{_name(function)} calls itself", machine.where(node))
+    if len(machine.frames) > DEEPEST:
+        raise NotUnderstood("helpers call helpers too deeply", machine.where(node))
+    bound = _bind(machine, inspect.signature(function), arguments, named)
+    frame = _frame(machine, source, free_variables(function), function, bound)
+    return _execute(machine, frame, source.node.body)
+
+
+def _inline_local(
+    machine: Machine, local: LocalFunction, arguments: list[Operand], named: dict[str, Operand]
+) -> Expression:
+    """Execute a function that was defined within the step."""
+    from weft.language.frontend import values
+
+    spec = local.node.args
+    if spec.vararg or spec.kwarg or spec.kwonlyargs or len(machine.frames) > DEEPEST:
+        raise NotUnderstood("this function cannot be inlined", machine.where(local.node))
+    names = [a.arg for a in (*spec.posonlyargs, *spec.args)]
+    bound = dict(zip(names, arguments, strict=False)) | named
+    for name, default in zip(reversed(names), reversed(spec.defaults), strict=False):
+        if name not in bound:
+            bound[name] = values.value(machine, default)
+    if set(bound) != set(names) or len(arguments) > len(names):
+        raise NotUnderstood("the arguments do not fit the function", machine.where(local.node))
+    outer = local.frame
+    frame = _frame(machine, outer.source, outer.names, outer.function, bound)
+    frame.parent = outer
+    body = local.node.body
+    if isinstance(body, list):
+        return _execute(machine, frame, body)
+    machine.frames.append(frame)
+    result = values.value(machine, body)
+    machine.frames.pop()
+    return result
+
+
+def _frame(
+    machine: Machine, source: Any, names: Any, function: Any, bound: dict[str, Operand]
+) -> Frame:
+    no, none = machine.make.false, machine.make.constant(None)
+    return Frame(source, names, function, bound, none, no, no, no)
+
+
+def _execute(machine: Machine, frame: Frame, body: list[ast.stmt]) -> Expression:
+    from weft.language.frontend import statements
+
+    machine.frames.append(frame)
+    statements.block(machine, body)
+    machine.frames.pop()
+    return machine.known(frame.result)
+
+
+def _bind(
+    machine: Machine, signature: inspect.Signature, arguments: list[Operand], named: dict[str, Any]
+) -> dict[str, Operand]:
+    kinds = {parameter.kind for parameter in signature.parameters.values()}
+    if kinds & {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}:
+        raise NotUnderstood("a helper with *args or **kwargs")
+    try:
+        bound = signature.bind(*arguments, **named)
+    except TypeError as error:
+        raise NotUnderstood(str(error)) from None
+    result = dict(bound.arguments)
+    for name, parameter in signature.parameters.items():
+        if name not in result:
+            result[name] = machine.make.constant(parameter.default)
+    return result
+
+
+@dataclass(frozen=True)
+class Keyworded:
+    """A function some of whose arguments are given by name; `None` calls its first argument."""
+
+    function: Any
+    names: tuple[str, ...]
+
+    @property
+    def __name__(self) -> str:  # shown in rules and messages
+        return _name(self.function)
+
+    def __call__(self, *values: Any) -> Any:
+        split = len(values) - len(self.names)
+        plain, named = values[:split], dict(zip(self.names, values[split:], strict=True))
+        if self.function is None:
+            return plain[0](*plain[1:], **named)
+        return self.function(*plain, **named)
+
+
+def _tabulate(
+    machine: Machine,
+    node: ast.Call,
+    function: Any,
+    arguments: list[Operand],
+    named: dict[str, Operand],
+    reason: NotUnderstood | None = None,
+) -> Expression:
+    """A call that is not followed: a table over the values of its arguments."""
+    everything = [*arguments, *named.values()]
+    where = machine.where(node)
+    if not all(isinstance(a, Expression) for a in everything):
+        what = f"{_name(function)} is given the state and cannot be followed"
+        why = f": {reason.reason}" if reason else ""
+        at = (reason.where if reason else None) or where
+        raise NotUnderstood(
+            what + why, at, "Write it in plain Python that can be read, or pass it values"
+        )
+    if named or function is None:
+        function = Keyworded(function, tuple(named))
+    found = machine.apply(function, *everything, where=where)
+    machine.tables.of(found)  # too many combinations are an error here, where the call stands
+    return found
+
+
+def _name(function: Any) -> str:
+    return getattr(function, "__name__", None) or "the call"
+
+
+# Calls that are followed although their arguments are not plain values
+
+
+def _any_or_all(machine: Machine, node: ast.Call, function: Any) -> Operand | None:
+    """`any` and `all` over a list of tests, which stop where Python stops."""
+    if function not in (any, all) or len(node.args) != 1:
+        return None
+    argument = node.args[0]
+    if not isinstance(argument, ast.GeneratorExp):  # a list is computed whole, not up to the stop
+        return None
+    stop_at = function is any
+
+    def chain(rest: Iterator[Callable[[], Expression]]) -> Expression:
+        thunk = next(rest, None)
+        if thunk is None:
+            return machine.make.constant(not stop_at)
+        test, on = thunk(), lambda: chain(rest)
+        stop = machine.make.constant(stop_at)
+        if stop_at:
+            return machine.branch(test, lambda: stop, on, machine.make.choice)
+        return machine.branch(test, on, lambda: stop, machine.make.choice)
+
+    return chain(iter(_unrolled(machine, argument)))
+
+
+def _over_items(machine: Machine, node: ast.Call, function: Any) -> Operand | None:
+    """`sum`, `min`, `max`, `tuple`, `len` over a comprehension or a tuple of known length."""
+    from weft.language.frontend import values
+
+    if function not in (sum, min, max, tuple, len) or len(node.args) != 1:
+        return None
+    argument = node.args[0]
+    if isinstance(argument, (ast.GeneratorExp, ast.ListComp)):
+        items = [thunk() for thunk in _unrolled(machine, argument)]
+    else:
+        listed = values.elements(values.operand(machine, argument))
+        if listed is None:
+            return None
+        items = listed
+    if function is len:
+        return machine.make.constant(len(items))
+    if function is sum:
+        total: Expression = machine.make.constant(0)
+        for item in items:
+            total = machine.apply(operator.add, total, item, where=machine.where(node))
+        return total
+    packed = machine.make.apply(values.pack, *items)
+    return (
+        packed if function is tuple else machine.apply(function, packed, where=machine.where(node))
+    )
+
+
+def _with_places(machine: Machine, node: ast.Call, function: Any) -> Operand | None:
+    """`enumerate`, `zip` and `reversed` of tuples of known length."""
+    from weft.language.frontend import values
+
+    if function not in (enumerate, zip, reversed) or not node.args:
+        return None
+    columns = [values.items_of(machine, values.operand(machine, a)) for a in node.args]
+    if any(column is None for column in columns) or (function is enumerate and len(columns) != 1):
+        return None
+    lists = [column for column in columns if column is not None]
+    if function is reversed:
+        return machine.make.apply(values.pack, *reversed(lists[0]))
+    if function is enumerate:
+        lists = [[machine.make.constant(i) for i in range(len(lists[0]))], lists[0]]
+    rows = [machine.make.apply(values.pack, *row) for row in zip(*lists, strict=False)]
+    return machine.make.apply(values.pack, *rows)
+
+
+_FORMS: dict[str, Callable[[Machine, ast.Call, Any], Operand | None]] = {
+    "any": _any_or_all,
+    "all": _any_or_all,
+    **dict.fromkeys(("sum", "min", "max", "tuple", "len"), _over_items),
+    **dict.fromkeys(("enumerate", "zip", "reversed"), _with_places),
+}
+
+
+def _unrolled(
+    machine: Machine, node: ast.GeneratorExp | ast.ListComp
+) -> list[Callable[[], Expression]]:
+    """The elements of a comprehension over items that do not depend on the state."""
+    from weft.language.frontend import statements, values
+
+    if len(node.generators) != 1:
+        raise NotUnderstood("a comprehension with several loops", machine.where(node))
+    loop = node.generators[0]
+    items = values.items_of(machine, values.operand(machine, loop.iter))
+    if items is None or loop.ifs or loop.is_async:
+        raise NotUnderstood("a comprehension that depends on the state", machine.where(node))
+    hidden = {n.id for n in ast.walk(loop.target) if isinstance(n, ast.Name)}
+
+    def element(item: Expression) -> Expression:
+        locals_ = machine.frame.locals
+        kept = {name: locals_[name] for name in hidden if name in locals_}
+        statements.assign(machine, loop.target, item)
+        found = values.value(machine, node.elt)
+        for name in hidden:
+            machine.frame.locals.pop(name, None)
+        machine.frame.locals.update(kept)
+        return found
+
+    return [lambda item=item: element(item) for item in items]  # type: ignore[misc]

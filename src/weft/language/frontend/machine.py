@@ -1,0 +1,284 @@
+"""The state of a symbolic execution: what every variable and local name stands for, and when.
+
+Both sides of a branch are executed, each under its own path, and then merged: after
+`if test: z.x = 1` the variable stands for `1 if test else x`. Early returns, `break` and `continue`
+are merged likewise: what follows them is executed under the condition that they did not happen.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import FunctionType
+from typing import Any, Final, TypeVar
+
+from weft.errors import Location
+from weft.language.expressions import (
+    Apply,
+    Choice,
+    Constant,
+    Expression,
+    Expressions,
+    Written,
+    literals,
+)
+from weft.language.program import Variable
+from weft.language.source import FunctionSource
+from weft.language.tables import Tables
+
+Result = TypeVar("Result")
+
+
+class NotUnderstood(Exception):
+    """A construct that cannot be followed symbolically; whoever can tabulate it does so."""
+
+    def __init__(self, reason: str, where: Location | None = None, remedy: str = "") -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.where = where
+        self.remedy = remedy
+
+
+class StateReference:
+    """What the parameter `z` stands for: the state itself, not a value."""
+
+
+STATE: Final = StateReference()
+
+Operand = Any
+"""An `Expression`, `STATE`, or a function defined within the step."""
+
+
+@dataclass(frozen=True)
+class Effect:
+    """Something computed on a path: if it cannot be computed there, the step fails."""
+
+    path: tuple[tuple[Expression, bool], ...]
+    node: Expression
+
+
+@dataclass
+class Frame:
+    """A call being executed: its local names, and whether it has returned, broken or continued."""
+
+    source: FunctionSource
+    names: Mapping[str, Any]
+    function: FunctionType | None
+    locals: dict[str, Operand]
+    result: Expression
+    returned: Expression
+    broke: Expression
+    continued: Expression
+    parent: Frame | None = None
+
+
+@dataclass
+class Snapshot:
+    """All that a branch can change."""
+
+    values: dict[str, Expression]
+    locals: dict[str, Operand]
+    flow: tuple[Expression, Expression, Expression, Expression]
+
+
+@dataclass
+class Machine:
+    """A symbolic execution of one step."""
+
+    variables: Mapping[str, Variable]
+    owner: str
+    make: Expressions = field(default_factory=Expressions)
+    values: dict[str, Expression] = field(default_factory=dict)
+    path: tuple[tuple[Expression, bool], ...] = ()
+    effects: list[Effect] = field(default_factory=list)
+    frames: list[Frame] = field(default_factory=list)
+    tables: Tables = field(init=False)
+    _recorded: dict[int, list[tuple[tuple[Expression, bool], ...]]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.tables = Tables(self.variables)
+        self.values = {name: self.make.read(name) for name in self.variables}
+
+    @property
+    def frame(self) -> Frame:
+        """The call being executed."""
+        return self.frames[-1]
+
+    def where(self, node: Any) -> Location:
+        """Where a piece of syntax of the current function stands."""
+        return self.frame.source.location(node)
+
+    # Values
+
+    def computed(self, node: Expression) -> Expression:
+        """Note that a value is computed on this path, and hand it on."""
+        if not isinstance(node, Constant):
+            paths = self._recorded.setdefault(id(node), [])
+            if not any(self.path[: len(path)] == path for path in paths):
+                paths.append(self.path)
+                self.effects.append(Effect(self.path, node))
+        return node
+
+    def apply(
+        self,
+        function: Callable[..., Any],
+        *arguments: Expression,
+        where: Location | None = None,
+        lazy: bool = False,
+    ) -> Expression:
+        """A function applied on this path."""
+        return self.computed(self.make.apply(function, *arguments, where=where, lazy=lazy))
+
+    def read(self, variable: str) -> Expression:
+        """What a variable stands for now."""
+        value = self.known(self.plain(self.values[variable]))
+        return self.computed(value) if self.variables[variable].is_head else value
+
+    def write(self, variable: str, value: Expression, where: Location) -> None:
+        """Let a variable stand for something else."""
+        self.values[variable] = self.make.written(value, where)
+
+    def plain(self, node: Expression) -> Expression:
+        """The value without the notes on who wrote it."""
+        match node:
+            case Written(value=value):
+                return value
+            case Choice(test=test, then=then, otherwise=otherwise):
+                return self.make.choice(test, self.plain(then), self.plain(otherwise))
+        return node
+
+    def known(self, node: Expression) -> Expression:
+        """The node with the tests at its top decided that this path decides."""
+        while isinstance(node, Choice):
+            decided = self.decided(node.test)
+            if decided is None:
+                return node
+            node = node.then if decided else node.otherwise
+        return node
+
+    def decided(self, test: Expression) -> bool | None:
+        """What this path says of a test."""
+        if isinstance(test, Constant):
+            return bool(test.value)
+        if isinstance(test, Apply) and test.function is operator.not_:
+            inner = self.decided(test.arguments[0])
+            return None if inner is None else not inner
+        return next((held for known, held in self.path if known is test), None)
+
+    # Flow
+
+    def branch(
+        self,
+        test: Expression,
+        then: Callable[[], Result],
+        otherwise: Callable[[], Result],
+        join: Callable[[Expression, Result, Result], Result] | None = None,
+    ) -> Result:
+        """Execute both sides, each on its path, and merge what they did."""
+        test = self.make.as_test(self.known(test))
+        decided = self.decided(test)
+        if decided is not None:
+            return then() if decided else otherwise()
+        if isinstance(test, Apply) and test.function is operator.not_:
+            test, then, otherwise = test.arguments[0], otherwise, then
+            flipped = True
+        else:
+            flipped = False
+        path, before = self.path, self._snapshot()
+        self.path = (*path, *literals(test, True))
+        yes = then()
+        after_then = self._snapshot()
+        self.path = (*path, *literals(test, False))
+        self._restore(before)
+        no = otherwise()
+        after_otherwise = self._snapshot()
+        self.path = path
+        self._merge(test, after_then, after_otherwise)
+        if join is None:
+            return yes
+        return join(self.make.negated(test), no, yes) if flipped else join(test, yes, no)
+
+    def when_live(self, action: Callable[[], None]) -> bool:
+        """Do something unless the call or its loop has been left; False if it surely has."""
+        frame = self.frame
+        stopped = self.make.either(frame.returned, self.make.either(frame.broke, frame.continued))
+        stopped = self.make.as_test(self.known(stopped))
+        decided = self.decided(stopped)
+        if decided is not None:
+            if not decided:
+                action()
+            return not decided
+        self.branch(stopped, lambda: None, lambda: self._resume(action))
+        return True
+
+    def _resume(self, action: Callable[[], None]) -> None:
+        frame, no = self.frame, self.make.false
+        frame.returned = frame.broke = frame.continued = no
+        action()
+
+    def attempt(
+        self, action: Callable[[], Result], fallback: Callable[[NotUnderstood], Result]
+    ) -> Result:
+        """Try to follow something; where that fails, forget the attempt and do the other thing."""
+        before, path, depth = self._snapshot(), self.path, len(self.frames)
+        effects = len(self.effects)
+        try:
+            return action()
+        except NotUnderstood as reason:
+            del self.frames[depth:]
+            self._restore(before)
+            self.path = path
+            for effect in self.effects[effects:]:
+                self._recorded[id(effect.node)].remove(effect.path)
+            del self.effects[effects:]
+            return fallback(reason)
+
+    def _snapshot(self) -> Snapshot:
+        frame = self.frame
+        flow = (frame.result, frame.returned, frame.broke, frame.continued)
+        return Snapshot(dict(self.values), dict(frame.locals), flow)
+
+    def _restore(self, snapshot: Snapshot) -> None:
+        frame = self.frame
+        self.values = dict(snapshot.values)
+        frame.locals = dict(snapshot.locals)
+        frame.result, frame.returned, frame.broke, frame.continued = snapshot.flow
+
+    def _merge(self, test: Expression, then: Snapshot, otherwise: Snapshot) -> None:
+        choice = self.make.choice
+        self.values = {
+            name: choice(test, value, otherwise.values[name]) for name, value in then.values.items()
+        }
+        frame = self.frame
+        frame.locals = {
+            name: self._merge_operands(test, name, then.locals, otherwise.locals)
+            for name in {**then.locals, **otherwise.locals}
+        }
+        frame.result, frame.returned, frame.broke, frame.continued = (
+            choice(test, yes, no) for yes, no in zip(then.flow, otherwise.flow, strict=True)
+        )
+
+    def _merge_operands(
+        self, test: Expression, name: str, then: dict[str, Operand], otherwise: dict[str, Operand]
+    ) -> Operand:
+        yes, no = then.get(name, self.unbound(name)), otherwise.get(name, self.unbound(name))
+        if yes is no:
+            return yes
+        if isinstance(yes, Expression) and isinstance(no, Expression):
+            return self.make.choice(test, yes, no)
+        raise NotUnderstood(f"'{name}' stands for different functions, depending on a test")
+
+    def unbound(self, name: str) -> Expression:
+        """What a local name stands for before it is assigned."""
+        return self.make.apply(Unbound(name))
+
+
+@dataclass(frozen=True)
+class Unbound:
+    """Reading a local name that was never assigned."""
+
+    name: str
+
+    def __call__(self) -> Any:
+        raise UnboundLocalError(f"local variable '{self.name}' is read before it is assigned")

@@ -1,0 +1,273 @@
+"""Following Python statements: what they assign, and under which conditions."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from weft.errors import Location, WeftError
+from weft.language.check import head_write_error
+from weft.language.expressions import Constant, Expression
+from weft.language.frontend import opaque, patterns, values
+from weft.language.frontend.calls import LocalFunction
+from weft.language.frontend.machine import STATE, Machine, NotUnderstood, Operand
+from weft.language.names import state_name
+
+LONGEST = 10_000
+"""How many rounds of a loop are unrolled."""
+
+
+def block(machine: Machine, body: list[ast.stmt]) -> None:
+    """Statements one after the other, as far as they are reached."""
+    for place, statement in enumerate(body):
+        rest = body[place:]
+        if len(rest) > 1 and _may_stop(machine):
+            machine.when_live(lambda rest=rest: block_live(machine, rest))  # type: ignore[misc]
+            return
+        if not machine.when_live(lambda s=statement: follow(machine, s)):  # type: ignore[misc]
+            return
+
+
+def block_live(machine: Machine, body: list[ast.stmt]) -> None:
+    """Statements that are surely reached."""
+    follow(machine, body[0])
+    block(machine, body[1:])
+
+
+def _may_stop(machine: Machine) -> bool:
+    frame = machine.frame
+    return not all(
+        isinstance(flag, Constant) for flag in (frame.returned, frame.broke, frame.continued)
+    )
+
+
+def follow(machine: Machine, node: ast.stmt) -> None:
+    """One statement; what cannot be followed is tabulated as a whole."""
+    machine.attempt(
+        lambda: _follow(machine, node),
+        lambda reason: opaque.tabulate_statement(machine, node, reason),
+    )
+
+
+def _follow(machine: Machine, node: ast.stmt) -> None:
+    match node:
+        case ast.If(test=test, body=body, orelse=orelse):
+            machine.branch(
+                values.value(machine, test),
+                lambda: block(machine, body),
+                lambda: block(machine, orelse),
+            )
+        case ast.Assign(targets=targets, value=value):
+            found = values.operand(machine, value)
+            for target in targets:
+                assign(machine, target, found)
+        case ast.AnnAssign(target=target, value=value):
+            if value is not None:
+                assign(machine, target, values.operand(machine, value))
+        case ast.AugAssign(target=target, op=op, value=value):
+            _augment(machine, node, target, values.BINARY[type(op)], value)
+        case ast.Return(value=value):
+            frame = machine.frame
+            if value is not None:
+                frame.result = values.value(machine, value)
+            frame.returned = machine.make.true
+        case ast.Expr(value=value):
+            _follow_bare(machine, value)
+        case ast.For():
+            _follow_for(machine, node)
+        case ast.While():
+            _follow_while(machine, node)
+        case ast.Break():
+            machine.frame.broke = machine.make.true
+        case ast.Continue():
+            machine.frame.continued = machine.make.true
+        case ast.Match(subject=subject, cases=cases):
+            patterns.match(machine, values.value(machine, subject), cases, block)
+        case ast.FunctionDef(name=name):
+            if node.decorator_list:
+                raise NotUnderstood("a decorated function", machine.where(node))
+            machine.frame.locals[name] = LocalFunction(node, machine.frame)
+        case ast.Pass():
+            pass
+        case ast.Assert(test=test):
+            machine.apply(_check, values.value(machine, test), where=machine.where(node))
+        case ast.Raise():
+            machine.computed(machine.make.apply(_always_raises, where=machine.where(node)))
+        case ast.Import() | ast.ImportFrom():
+            _follow_import(machine, node)
+        case _:
+            raise NotUnderstood(
+                f"`{type(node).__name__.lower()}` cannot be followed", machine.where(node)
+            )
+
+
+def _check(truth: Any) -> None:
+    if not truth:
+        raise AssertionError
+
+
+def _always_raises() -> Any:
+    raise RuntimeError
+
+
+def assign(machine: Machine, target: ast.expr, found: Operand) -> None:
+    """Bind a name, write a variable, or take a tuple apart."""
+    where = machine.where(target)
+    match target:
+        case ast.Name(id=name):
+            machine.frame.locals[name] = found
+        case ast.Attribute(value=owner) | ast.Subscript(value=owner):
+            if values.operand(machine, owner) is not STATE:
+                raise _impure(machine, where, "it changes something other than its state")
+            _write(machine, target, found, where)
+        case ast.Tuple(elts=targets) | ast.List(elts=targets):
+            if any(isinstance(t, ast.Starred) for t in targets):
+                raise NotUnderstood("a starred target", where)
+            for item_target, item in zip(
+                targets, _unpack(machine, found, len(targets), where), strict=True
+            ):
+                assign(machine, item_target, item)
+        case _:
+            raise NotUnderstood(f"assignment to {type(target).__name__}", where)
+
+
+def _write(machine: Machine, target: ast.expr, found: Operand, where: Location) -> None:
+    owner = target.value  # type: ignore[attr-defined]
+    variable = state_name(target, owner.id) if isinstance(owner, ast.Name) else None
+    if variable is None:
+        raise NotUnderstood("the state is written by a computed name", where)
+    if variable not in machine.variables:
+        raise opaque.unknown_variable(machine, variable, where)
+    if machine.variables[variable].is_head:
+        raise head_write_error(machine.owner, variable, where)
+    if not isinstance(found, Expression):
+        raise NotUnderstood("something that is not a value is assigned", where)
+    machine.write(variable, found, where)
+
+
+def _unpack(machine: Machine, found: Operand, count: int, where: Location) -> list[Expression]:
+    if not isinstance(found, Expression):
+        raise NotUnderstood("something that is not a tuple is taken apart", where)
+    items = values.items_of(machine, found)
+    if items is not None and len(items) == count:
+        return items
+    whole = machine.apply(_unpacker(count), found, where=where)
+    constants = [machine.make.constant(place) for place in range(count)]
+    return [machine.apply(operator.getitem, whole, place, where=where) for place in constants]
+
+
+_UNPACKERS: dict[int, Callable[[Any], tuple[Any, ...]]] = {}
+
+
+def _unpacker(count: int) -> Callable[[Any], tuple[Any, ...]]:
+    def unpack(items: Any) -> tuple[Any, ...]:
+        taken = tuple(items)
+        if len(taken) != count:
+            raise ValueError(f"{count} values expected, {len(taken)} found")
+        return taken
+
+    return _UNPACKERS.setdefault(count, unpack)
+
+
+def _augment(
+    machine: Machine,
+    node: ast.AugAssign,
+    target: ast.expr,
+    function: Callable[[Any, Any], Any],
+    value: ast.expr,
+) -> None:
+    as_read: Any = ast.copy_location(_loaded(target), target)
+    old = values.value(machine, as_read)
+    new = machine.apply(function, old, values.value(machine, value), where=machine.where(node))
+    assign(machine, target, new)
+
+
+def _loaded(target: ast.expr) -> ast.expr:
+    match target:
+        case ast.Name(id=name):
+            return ast.Name(id=name, ctx=ast.Load())
+        case ast.Attribute(value=value, attr=attr):
+            return ast.Attribute(value=value, attr=attr, ctx=ast.Load())
+        case ast.Subscript(value=value, slice=index):
+            return ast.Subscript(value=value, slice=index, ctx=ast.Load())
+    raise TypeError(target)
+
+
+def _follow_bare(machine: Machine, value: ast.expr) -> None:
+    if isinstance(value, ast.Constant):  # a docstring
+        return
+    gives_state = isinstance(value, ast.Call) and any(
+        isinstance(a, ast.Name) and values.operand(machine, a) is STATE
+        for a in [*value.args, *(k.value for k in value.keywords)]
+    )
+    local = isinstance(value, ast.Call) and isinstance(
+        values.operand(machine, value.func), LocalFunction
+    )
+    if not gives_state and not local:
+        raise _impure(machine, machine.where(value), "its result is thrown away")
+    values.operand(machine, value)
+
+
+def _follow_for(machine: Machine, node: ast.For) -> None:
+    items = values.items_of(machine, values.operand(machine, node.iter))
+    if items is None or len(items) > LONGEST:
+        raise NotUnderstood("a loop whose rounds depend on the state", machine.where(node.iter))
+
+    def round_(item: Expression) -> None:
+        assign(machine, node.target, item)
+        block(machine, node.body)
+
+    for item in items:
+        if not machine.when_live(lambda item=item: round_(item)):  # type: ignore[misc]
+            break
+        machine.frame.continued = machine.make.false
+    _leave_loop(machine, node.orelse)
+
+
+def _follow_while(machine: Machine, node: ast.While) -> None:
+    for _ in range(LONGEST):
+        test = values.value(machine, node.test)
+        decided = machine.decided(machine.known(test))
+        if decided is None or _may_stop(machine):
+            raise NotUnderstood("a loop whose rounds depend on the state", machine.where(node.test))
+        if not decided:
+            return _leave_loop(machine, node.orelse)
+        if not machine.when_live(lambda: block(machine, node.body)):
+            return _leave_loop(machine, node.orelse)
+        machine.frame.continued = machine.make.false
+        if machine.frame.broke is machine.make.true:
+            return _leave_loop(machine, node.orelse)
+    raise NotUnderstood(f"a loop of more than {LONGEST:,} rounds", machine.where(node))
+
+
+def _leave_loop(machine: Machine, orelse: list[ast.stmt]) -> None:
+    """`else` runs where the loop was not left by `break`; then a `break` has done its work."""
+    if orelse:
+        machine.when_live(lambda: block(machine, orelse))
+    machine.frame.broke = machine.make.false
+
+
+def _follow_import(machine: Machine, node: ast.Import | ast.ImportFrom) -> None:
+    for alias in node.names:
+        if isinstance(node, ast.Import):
+            module: Any = importlib.import_module(alias.name)
+            found = module if alias.asname else importlib.import_module(alias.name.split(".")[0])
+            name = alias.asname or alias.name.split(".")[0]
+        else:
+            if node.level or node.module is None:
+                raise NotUnderstood("a relative import", machine.where(node))
+            found = getattr(importlib.import_module(node.module), alias.name)
+            name = alias.asname or alias.name
+        machine.frame.locals[name] = machine.make.constant(found)
+
+
+def _impure(machine: Machine, where: Location, why: str) -> WeftError:
+    return WeftError(
+        f"a step may only compute and assign; {why}",
+        subject=f"{machine.owner}.step",
+        where=where,
+        remedy="Assign to the variables of the state, or to local names",
+    )

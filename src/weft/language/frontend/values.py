@@ -1,0 +1,271 @@
+"""Following Python expressions: syntax in, `Expression` out."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from weft.language.expressions import Apply, Choice, Constant, Expression, walk
+from weft.language.frontend import calls, opaque
+from weft.language.frontend.machine import STATE, Machine, NotUnderstood, Operand, Unbound
+from weft.language.names import state_name
+
+
+def contains(item: Any, container: Any) -> bool:
+    """Python's `item in container`."""
+    return item in container
+
+
+def lacks(item: Any, container: Any) -> bool:
+    """Python's `item not in container`."""
+    return item not in container
+
+
+def pack(*items: Any) -> tuple[Any, ...]:
+    """A tuple of its arguments."""
+    return items
+
+
+BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.Pow: operator.pow,
+    ast.LShift: operator.lshift,
+    ast.RShift: operator.rshift,
+    ast.BitAnd: operator.and_,
+    ast.BitOr: operator.or_,
+    ast.BitXor: operator.xor,
+    ast.MatMult: operator.matmul,
+}
+UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {
+    ast.USub: operator.neg,
+    ast.UAdd: operator.pos,
+    ast.Invert: operator.invert,
+    ast.Not: operator.not_,
+}
+COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Is: operator.is_,
+    ast.IsNot: operator.is_not,
+    ast.In: contains,
+    ast.NotIn: lacks,
+}
+
+
+def value(machine: Machine, node: ast.expr) -> Expression:
+    """The value of an expression; what cannot be followed is tabulated."""
+    found = operand(machine, node)
+    if isinstance(found, Expression):
+        return found
+    what = "the state itself" if found is STATE else "a function"
+    raise NotUnderstood(f"{what} is used as a value", machine.where(node))
+
+
+def operand(machine: Machine, node: ast.expr) -> Operand:
+    """Like `value`, but it may also be the state, or a function defined in the step."""
+    return machine.attempt(
+        lambda: _follow(machine, node),
+        lambda reason: opaque.tabulate_expression(machine, node, reason),
+    )
+
+
+def _follow(machine: Machine, node: ast.expr) -> Operand:
+    where = machine.where(node)
+    match node:
+        case ast.Constant(value=constant):
+            return machine.make.constant(constant)
+        case ast.Name(id=name):
+            return lookup(machine, name)
+        case ast.Attribute() | ast.Subscript():
+            return _follow_access(machine, node)
+        case ast.BinOp(left=left, op=op, right=right):
+            operands = value(machine, left), value(machine, right)
+            return machine.apply(BINARY[type(op)], *operands, where=where)
+        case ast.UnaryOp(op=op, operand=inner):
+            return machine.apply(UNARY[type(op)], value(machine, inner), where=where)
+        case ast.BoolOp(op=op, values=values):
+            return _follow_bool(machine, isinstance(op, ast.And), values)
+        case ast.Compare(left=left, ops=ops, comparators=comparators):
+            return _follow_compare(
+                machine, value(machine, left), list(zip(ops, comparators, strict=True)), node
+            )
+        case ast.IfExp(test=test, body=body, orelse=orelse):
+            return machine.branch(
+                value(machine, test),
+                lambda: value(machine, body),
+                lambda: value(machine, orelse),
+                machine.make.choice,
+            )
+        case ast.Tuple(elts=items):
+            if any(isinstance(item, ast.Starred) for item in items):
+                raise NotUnderstood("a starred tuple", where)
+            return machine.make.apply(pack, *(value(machine, item) for item in items))
+        case ast.NamedExpr(target=target, value=inner):
+            machine.frame.locals[target.id] = found = value(machine, inner)
+            return found
+        case ast.Call():
+            return calls.call(machine, node)
+        case ast.Lambda():
+            return calls.LocalFunction(node, machine.frame)
+    raise NotUnderstood(f"{type(node).__name__} cannot be followed", where)
+
+
+def _follow_access(machine: Machine, node: ast.Attribute | ast.Subscript) -> Operand:
+    where = machine.where(node)
+    owner = operand(machine, node.value)
+    if owner is STATE:
+        variable = state_name(node, node.value.id if isinstance(node.value, ast.Name) else "")
+        if variable is None:
+            raise NotUnderstood("the state is read by a computed name", where)
+        return machine.read(_known_variable(machine, variable, where))
+    if isinstance(node, ast.Attribute):
+        return machine.apply(_attribute_getter(node.attr), owner, where=where)
+    items = elements(owner)
+    if isinstance(node.slice, ast.Slice):
+        if items is None:
+            raise NotUnderstood("a slice", where)
+        return machine.make.apply(pack, *items[_bounds(machine, node.slice)])
+    index = value(machine, node.slice)
+    if items is not None and isinstance(index, Constant) and isinstance(index.value, int):
+        if -len(items) <= index.value < len(items):
+            return items[index.value]
+    return machine.apply(operator.getitem, owner, index, where=where)
+
+
+def _bounds(machine: Machine, node: ast.Slice) -> slice:
+    """A slice whose bounds do not depend on the state."""
+    bounds = []
+    for part in (node.lower, node.upper, node.step):
+        bound = machine.make.constant(None) if part is None else value(machine, part)
+        if not isinstance(bound, Constant):
+            raise NotUnderstood("a slice that depends on the state", machine.where(node))
+        bounds.append(bound.value)
+    return slice(*bounds)
+
+
+def _known_variable(machine: Machine, variable: str, where: Any) -> str:
+    if variable not in machine.variables:
+        raise opaque.unknown_variable(machine, variable, where)
+    return variable
+
+
+_GETTERS: dict[str, Callable[[Any], Any]] = {}
+
+
+def _attribute_getter(attribute: str) -> Callable[[Any], Any]:
+    """The same object for the same attribute, so that equal expressions are shared."""
+    return _GETTERS.setdefault(attribute, operator.attrgetter(attribute))
+
+
+def _follow_bool(machine: Machine, conjunction: bool, nodes: list[ast.expr]) -> Expression:
+    first = value(machine, nodes[0])
+    if len(nodes) == 1:
+        return first
+
+    def rest() -> Expression:
+        return _follow_bool(machine, conjunction, nodes[1:])
+
+    if conjunction:
+        return machine.branch(first, rest, lambda: first, machine.make.choice)
+    return machine.branch(first, lambda: first, rest, machine.make.choice)
+
+
+def _follow_compare(
+    machine: Machine, left: Expression, rest: list[tuple[ast.cmpop, ast.expr]], node: ast.expr
+) -> Expression:
+    (op, right_node), *more = rest
+    right = value(machine, right_node)
+    first = _equal_tuples(machine, op, left, right, node)
+    if first is None:
+        first = machine.apply(COMPARE[type(op)], left, right, where=machine.where(node))
+    if not more:
+        return first
+    return machine.branch(
+        first,
+        lambda: _follow_compare(machine, right, more, node),
+        lambda: first,
+        machine.make.choice,
+    )
+
+
+def _equal_tuples(
+    machine: Machine, op: ast.cmpop, left: Expression, right: Expression, node: ast.expr
+) -> Expression | None:
+    """Tuples of known length are compared item by item, up to the first that differs."""
+    one, other = _tuple_items(machine, left), _tuple_items(machine, right)
+    if one is None or other is None or not isinstance(op, (ast.Eq, ast.NotEq)):
+        return None
+    equal: Expression = machine.make.constant(len(one) == len(other))
+    if len(one) == len(other):
+        for mine, theirs in zip(reversed(one), reversed(other), strict=True):
+            same = machine.make.apply(operator.eq, mine, theirs, where=machine.where(node))
+            equal = machine.make.choice(same, equal, machine.make.false)
+    return machine.make.negated(equal) if isinstance(op, ast.NotEq) else equal
+
+
+def lookup(machine: Machine, name: str) -> Operand:
+    """What a name stands for: a local, then what encloses the function, globals, builtins."""
+    frame = machine.frame
+    while frame is not None:
+        if name in frame.locals:
+            return _bound(machine, frame.locals[name])
+        if frame.parent is None:
+            break
+        frame = frame.parent
+    if name in frame.names:
+        return machine.make.constant(frame.names[name])
+    function_globals = frame.function.__globals__ if frame.function is not None else {}
+    if name in function_globals:
+        return machine.make.constant(function_globals[name])
+    if hasattr(builtins, name):
+        return machine.make.constant(getattr(builtins, name))
+    return machine.computed(machine.unbound(name))
+
+
+def _bound(machine: Machine, found: Operand) -> Operand:
+    if not isinstance(found, Expression):
+        return found
+    found = machine.known(found)
+    if isinstance(found, (Apply, Choice)) and any(
+        isinstance(node, Apply) and isinstance(node.function, Unbound) for node in walk(found)
+    ):
+        machine.computed(found)
+    return found
+
+
+def elements(node: Operand) -> list[Expression] | None:
+    """The items of a tuple whose length is known; None where it is not."""
+    if isinstance(node, Apply) and node.function is pack:
+        return list(node.arguments)
+    return None
+
+
+def _tuple_items(machine: Machine, node: Expression) -> list[Expression] | None:
+    if isinstance(node, Constant) and type(node.value) is tuple:
+        return [machine.make.constant(item) for item in node.value]
+    return elements(node)
+
+
+def items_of(machine: Machine, node: Operand) -> list[Expression] | None:
+    """The items that a loop goes over, where that does not depend on the state."""
+    listed = elements(node)
+    if listed is not None:
+        return listed
+    if isinstance(node, Constant):
+        try:
+            return [machine.make.constant(item) for item in node.value]
+        except TypeError:
+            return None
+    return None

@@ -1,0 +1,230 @@
+"""Transition rules: `guard => variable: old -> new`, the expansion of guarded updates.
+
+A guard is a conjunction of `variable in set of values`. At most one rule of a variable holds in any
+state; where none does, the variable keeps its value. Heads' outputs are reset to undefined when a
+layer ends, by rules of their own, one per value (ALTA paper, section 2.3).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from weft.errors import Location, WeftError
+from weft.language.diagrams import Diagram, Path
+from weft.language.program import Program, Variable
+from weft.language.ranges import UNDEFINED, show_value
+from weft.language.updates import show_constraint
+
+Guard = tuple[tuple[str, tuple[Any, ...]], ...]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One transition. Two rules are equal whatever line they come from."""
+
+    guard: Guard
+    variable: str
+    old: Any
+    new: Any
+    where: Location | None = field(default=None, compare=False)
+
+    @property
+    def antecedent(self) -> Guard:
+        """The guard with the old value as its last constraint."""
+        return (*self.guard, (self.variable, (self.old,)))
+
+    @property
+    def is_reset(self) -> bool:
+        """Whether it clears the output of a head."""
+        return self.new is UNDEFINED
+
+    def holds(self, state: Mapping[str, Any]) -> bool:
+        """Whether the antecedent is true in a state."""
+        return all(state[name] in values for name, values in self.antecedent)
+
+    def atoms(self) -> int:
+        """How many rules it takes with one value per constraint, as in the ALTA paper."""
+        count = 1
+        for _, values in self.guard:
+            count *= len(values)
+        return count
+
+    def show(self, variables: Mapping[str, Variable]) -> str:
+        """The rule on one line."""
+        guard = ", ".join(
+            show_constraint(name, values, variables[name]) for name, values in self.guard
+        )
+        arrow = f"{guard} => " if guard else ""
+        return f"{arrow}{self.variable}: {show_value(self.old)} -> {show_value(self.new)}"
+
+
+@dataclass(frozen=True)
+class RuleDiff:
+    """How two rule sets differ."""
+
+    only_left: tuple[Rule, ...]
+    only_right: tuple[Rule, ...]
+    both: int
+
+
+class RuleSet:
+    """Rules, in order. Iterate it, take its length, ask which fire in a state."""
+
+    def __init__(self, variables: Mapping[str, Variable], rules: Iterable[Rule] = ()) -> None:
+        self.variables = variables
+        self._rules = tuple(rules)
+
+    def __iter__(self) -> Iterator[Rule]:
+        yield from self._rules
+        yield from self.resets
+
+    def __len__(self) -> int:
+        return len(self._rules) + len(self.resets)
+
+    @cached_property
+    def resets(self) -> tuple[Rule, ...]:
+        """The rules that clear heads' outputs."""
+        return tuple(
+            Rule((), variable.name, value, UNDEFINED, variable.where)
+            for variable in self.variables.values()
+            if variable.is_head
+            for value in variable.range.values
+        )
+
+    def counts(self) -> dict[str, int]:
+        """How many rules each variable has, resets included."""
+        return dict(Counter(rule.variable for rule in self))
+
+    def fired(self, state: Mapping[str, Any]) -> tuple[Rule, ...]:
+        """The rules that hold in a state, resets last."""
+        return (*self.transitions(state), *self._fired_resets(state))
+
+    def transitions(self, state: Mapping[str, Any]) -> tuple[Rule, ...]:
+        """The rules that hold in a state, without resets."""
+        found = []
+        for name, value in state.items():
+            found += [rule for rule in self._by_old.get((name, value), ()) if rule.holds(state)]
+        return tuple(found)
+
+    @cached_property
+    def _by_old(self) -> dict[tuple[str, Any], list[Rule]]:
+        index: dict[tuple[str, Any], list[Rule]] = {}
+        for rule in self._rules:
+            index.setdefault((rule.variable, rule.old), []).append(rule)
+        return index
+
+    def _fired_resets(self, state: Mapping[str, Any]) -> Iterator[Rule]:
+        for rule in self.resets:
+            value = state[rule.variable]
+            if value is not UNDEFINED:
+                if self.variables[rule.variable].range.nearest(value) == rule.old:
+                    yield rule
+
+    def apply(self, state: Mapping[str, Any]) -> dict[str, Any]:
+        """The state after the rules have fired, resets left out."""
+        return {**state, **{rule.variable: rule.new for rule in self.transitions(state)}}
+
+    def by_line(self) -> dict[Location | None, list[Rule]]:
+        """The rules, grouped by the line of the source that they come from."""
+        grouped: dict[Location | None, list[Rule]] = {}
+        for rule in self:
+            line = rule.where and Location(rule.where.file, rule.where.line)
+            grouped.setdefault(line, []).append(rule)
+        return grouped
+
+    def diff(self, other: RuleSet) -> RuleDiff:
+        """What this set has and the other has not, and the other way round."""
+        mine, theirs = Counter(self), Counter(other)
+        return RuleDiff(
+            tuple((mine - theirs).elements()),
+            tuple((theirs - mine).elements()),
+            (mine & theirs).total(),
+        )
+
+    def overlaps(self) -> Iterator[tuple[Rule, Rule]]:
+        """Pairs of rules of one variable that hold together in some state."""
+        groups: dict[tuple[str, Any], list[Rule]] = {}
+        for rule in self:
+            groups.setdefault((rule.variable, rule.old), []).append(rule)
+        for rules in groups.values():
+            yield from _overlaps(rules, frozenset())
+
+
+def _overlaps(rules: list[Rule], tested: frozenset[str]) -> Iterator[tuple[Rule, Rule]]:
+    """Split the rules by the values of one variable after another until they are apart."""
+    names = Counter(name for rule in rules for name, _ in rule.guard if name not in tested)
+    if len(rules) < 2:
+        return
+    if not names:
+        for place, one in enumerate(rules):
+            for other in rules[place + 1 :]:
+                yield one, other
+        return
+    name = names.most_common(1)[0][0]
+    seen: set[tuple[int, int]] = set()
+    by_value: dict[Any, list[Rule]] = {}
+    free = [rule for rule in rules if name not in dict(rule.guard)]
+    for rule in rules:
+        for value in dict(rule.guard).get(name, ()):
+            by_value.setdefault(value, []).append(rule)
+    for group in by_value.values() or [[]]:
+        for one, other in _overlaps([*group, *free], tested | {name}):
+            if (id(one), id(other)) not in seen:
+                seen.add((id(one), id(other)))
+                yield one, other
+
+
+class DerivedRules(RuleSet):
+    """Rules read off decision diagrams, one per variable: counted and matched without listing."""
+
+    def __init__(self, variables: Mapping[str, Variable], diagrams: Iterable[Diagram]) -> None:
+        super().__init__(variables)
+        self.diagrams = tuple(diagrams)
+
+    def __iter__(self) -> Iterator[Rule]:
+        for diagram in self.diagrams:
+            for path in diagram.paths():
+                yield _rule(diagram.target, path)
+        yield from self.resets
+
+    def __len__(self) -> int:
+        return sum(diagram.count() for diagram in self.diagrams) + len(self.resets)
+
+    def counts(self) -> dict[str, int]:
+        counts = {diagram.target: diagram.count() for diagram in self.diagrams}
+        return counts | dict(Counter(rule.variable for rule in self.resets))
+
+    def transitions(self, state: Mapping[str, Any]) -> tuple[Rule, ...]:
+        found = ((diagram.target, diagram.find(state)) for diagram in self.diagrams)
+        return tuple(_rule(target, path) for target, path in found if path is not None)
+
+
+def _rule(target: str, path: Path) -> Rule:
+    *guard, (_, (old,)) = path.guard
+    return Rule(tuple(guard), target, old, path.result.value, path.result.where)
+
+
+def expand(program: Program) -> RuleSet:
+    """The rules of a program."""
+    from weft.language.frontend import deep_recursion
+
+    if program.listed_rules is not None:
+        return program.listed_rules
+    updates = program.updates
+    try:
+        with deep_recursion():
+            return DerivedRules(
+                program.variables,
+                [
+                    Diagram(name, updates.values[name], program.variables)
+                    for name in updates.written
+                ],
+            )
+    except WeftError as error:
+        raise WeftError(
+            error.what, subject=program.name, where=error.where, remedy=error.remedy
+        ) from None

@@ -1,0 +1,182 @@
+"""Guarded updates: `guard => variable := expression`, symbolic, as the front end derives them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from weft.errors import Location
+from weft.language.expressions import (
+    Choice,
+    Expression,
+    Expressions,
+    Failure,
+    Read,
+    Written,
+    evaluate,
+    literals,
+    reads,
+    show,
+)
+from weft.language.program import Variable
+from weft.language.ranges import show_value
+from weft.language.tables import Tables, truth
+
+if TYPE_CHECKING:
+    from weft.language.frontend.machine import Effect
+
+Test = tuple[Expression, bool]
+
+
+@dataclass(frozen=True)
+class Update:
+    """When every test of the guard has the given outcome, `variable` takes the expression's value.
+
+    The guards of one variable's updates exclude each other; where none holds, it keeps its value.
+    """
+
+    guard: tuple[Test, ...]
+    variable: str
+    expression: Expression
+    where: Location
+
+
+@dataclass(frozen=True, eq=False)
+class Updates:
+    """All that a step does to a position.
+
+    Attributes:
+        variables: the program's variables.
+        values: for each variable, the expression of what it holds when the step ends.
+        effects: what the step computes on the way, and where; if one cannot be computed, it fails.
+        make: the maker of these expressions, for whoever wants to build on them.
+    """
+
+    variables: Mapping[str, Variable]
+    values: Mapping[str, Expression]
+    effects: tuple[Effect, ...]
+    make: Expressions
+
+    @cached_property
+    def tables(self) -> Tables:
+        """The finite tables of these expressions."""
+        return Tables(self.variables)
+
+    @cached_property
+    def written(self) -> tuple[str, ...]:
+        """The variables that the step can change."""
+        return tuple(
+            name
+            for name, value in self.values.items()
+            if not (isinstance(value, Read) and value.variable == name)
+        )
+
+    def __iter__(self) -> Iterator[Update]:
+        for name in self.written:
+            yield from _flatten(name, self.values[name], ())
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def apply(self, state: Mapping[str, Any]) -> dict[str, Any]:
+        """The state after the step, heads' outputs as they were; fails where the step would."""
+        for effect in self.effects:
+            if all(bool(evaluate(test, state)) is held for test, held in effect.path):
+                evaluate(effect.node, state)
+        after = dict(state)
+        for name in self.written:
+            after[name] = self.variables[name].range.store(evaluate(self.values[name], state))
+        return after
+
+    def can_apply(self, state: Mapping[str, Any]) -> bool:
+        """Whether the step succeeds in a state."""
+        try:
+            self.apply(state)
+        except (Failure, Exception):
+            return False
+        return True
+
+    def show(self, update: Update) -> str:
+        """An update on one line."""
+        guard = self.show_guard(update.guard)
+        arrow = f"{guard} => " if guard else ""
+        return f"{arrow}{update.variable} := {show(update.expression)}"
+
+    def show_guard(self, guard: tuple[Test, ...]) -> str:
+        """A guard, with the tests of a single variable as the values that pass them."""
+        allowed: dict[str, list[Any]] = {}
+        others: list[str] = []
+        for test, held in guard:
+            names = reads(test)
+            if len(names) == 1:
+                passing = self._passing(names[0], test, held)
+                known = allowed.get(names[0], list(self.variables[names[0]].range.values))
+                allowed[names[0]] = [value for value in known if value in passing]
+            else:
+                text = show(test, 0)
+                others.append(text if held else f"not {text}")
+        shown = [
+            show_constraint(name, values, self.variables[name]) for name, values in allowed.items()
+        ]
+        return ", ".join([*shown, *others])
+
+    def _passing(self, name: str, test: Expression, held: bool) -> list[Any]:
+        passing = []
+        for value in self.variables[name].range.values:
+            try:
+                outcome = truth(evaluate(test, {name: value}))
+            except Exception:
+                continue
+            if outcome is held:
+                passing.append(value)
+        return passing
+
+
+def show_constraint(name: str, values: Any, variable: Variable) -> str:
+    """`variable in values` as people write it."""
+    listed = [value for value in variable.range.values if value in values]
+    everything = variable.range.values
+    if len(listed) < len(values):  # the undefined value is among them
+        listed = [*listed, *(value for value in values if value not in everything)]
+    if len(listed) == 1:
+        return f"{name} = {show_value(listed[0])}"
+    if len(listed) == len(everything) - 1 and len(everything) > 2:
+        missing = next((value for value in everything if value not in listed), None)
+        if missing is not None:
+            return f"{name} ≠ {show_value(missing)}"
+    return f"{name} in {{{_runs(listed)}}}"
+
+
+def _runs(values: list[Any]) -> str:
+    """Values with runs of three and more whole numbers written as a range."""
+    parts: list[str] = []
+    place = 0
+    while place < len(values):
+        end = place
+        while end + 1 < len(values) and _follows(values[end], values[end + 1]):
+            end += 1
+        if end - place >= 2:
+            parts.append(f"{values[place]}..{values[end]}")
+        else:
+            parts.extend(show_value(value) for value in values[place : end + 1])
+        place = end + 1
+    return ", ".join(parts)
+
+
+def _follows(one: Any, other: Any) -> bool:
+    return isinstance(one, int) and isinstance(other, int) and other == one + 1
+
+
+def _flatten(variable: str, node: Expression, path: tuple[Test, ...]) -> Iterator[Update]:
+    match node:
+        case Choice(test=test, then=then, otherwise=otherwise):
+            yield from _flatten(variable, then, (*path, *literals(test, True)))
+            yield from _flatten(variable, otherwise, (*path, *literals(test, False)))
+        case Written(value=value, where=where):
+            yield Update(path, variable, value, where)
+        case Read():
+            return
+        case _:
+            raise TypeError(node)

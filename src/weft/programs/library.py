@@ -1,0 +1,161 @@
+"""The table of library programs, and `program`, which finds one by name."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import importlib.util
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from weft.errors import WeftError, did_you_mean
+from weft.language.program import Program
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A library program: its name, where its class is, and an input to try it on."""
+
+    name: str
+    module: str
+    attribute: str
+    example: str
+
+    def load(self) -> type[Program]:
+        """The class."""
+        return getattr(importlib.import_module(self.module), self.attribute)  # type: ignore[no-any-return]
+
+    @property
+    def summary(self) -> str:
+        """The first line of the docstring."""
+        return (self.load().__doc__ or "").strip().splitlines()[0]
+
+
+LIBRARY: dict[str, Entry] = {
+    entry.name: entry
+    for entry in (
+        Entry("parity", "weft.programs.parity", "Parity", "10110"),
+        Entry("parity-absolute", "weft.programs.parity", "ParityAbsolute", "10110"),
+        Entry("parity-sum", "weft.programs.parity", "ParitySum", "10110"),
+        Entry("addition", "weft.programs.addition", "Addition", "12+34"),
+    )
+}
+
+
+def program(name: str) -> Program:
+    """The program with this name: of the library, or `path/file.py:Class`.
+
+    Example:
+        >>> import weft
+        >>> weft.program("parity")
+        <program Parity>
+        >>> weft.program("parity-absolute(positions=8)").positions
+        8
+    """
+    path, attribute, arguments = _split(name)
+    if attribute is not None or path.endswith(".py"):
+        found = _from_file(Path(path), attribute)
+    elif path in LIBRARY:
+        found = LIBRARY[path].load()
+    else:
+        raise WeftError(
+            f"there is no program '{path}'",
+            remedy=f"{did_you_mean(path, list(LIBRARY)).capitalize()} Or name a class in a file: "
+            "path/file.py:Class",
+        )
+    return _made(name, found, arguments)
+
+
+def _split(name: str) -> tuple[str, str | None, dict[str, Any]]:
+    """`path/file.py:Class(n=3)` into path, class and arguments."""
+    matched = re.fullmatch(
+        r"(?P<path>[^()]*?)(?::(?P<cls>\w+))?(?:\((?P<args>.*)\))?", name.strip()
+    )
+    if matched is None:
+        raise _unreadable(name)
+    return matched["path"], matched["cls"], _arguments(name, matched["args"])
+
+
+def _arguments(name: str, written: str | None) -> dict[str, Any]:
+    if not written:
+        return {}
+    try:
+        call = ast.parse(f"f({written})", mode="eval").body
+        assert isinstance(call, ast.Call)
+        if call.args or any(keyword.arg is None for keyword in call.keywords):
+            raise _unreadable(name)
+        return {str(k.arg): ast.literal_eval(k.value) for k in call.keywords}
+    except (SyntaxError, ValueError, AssertionError):
+        raise _unreadable(name) from None
+
+
+def _unreadable(name: str) -> WeftError:
+    return WeftError(
+        f"'{name}' does not name a program",
+        remedy="Write a library name, or path/file.py:Class, with arguments as in name(n=3)",
+    )
+
+
+def _made(name: str, found: Any, arguments: dict[str, Any]) -> Program:
+    if isinstance(found, Program) and not arguments:
+        return found
+    if not (isinstance(found, type) and issubclass(found, Program)):
+        raise WeftError(
+            f"'{name}' is not a program", remedy="Name a subclass of weft.Program, or an instance"
+        )
+    try:
+        made: Program = found(**arguments)
+    except TypeError as error:
+        raise WeftError(
+            f"'{name}' cannot be made: {error}",
+            remedy=f"Give its parameters, as in {found.__name__}(n=3)",
+        ) from None
+    return made
+
+
+def _from_file(path: Path, attribute: str | None) -> Any:
+    module = _import_file(path)
+    programs = {
+        name: value
+        for name, value in vars(module).items()
+        if isinstance(value, Program)
+        or (
+            isinstance(value, type)
+            and issubclass(value, Program)
+            and value.__module__ == module.__name__
+        )
+    }
+    if attribute is None and len(programs) == 1:
+        return next(iter(programs.values()))
+    if attribute is None or attribute not in programs:
+        missing = f"no program '{attribute}'" if attribute else f"{len(programs)} programs"
+        raise WeftError(
+            f"{path} has {missing}",
+            remedy=f"Name one as {path}:Class; {did_you_mean(attribute or '', list(programs))}",
+        )
+    return programs[attribute]
+
+
+def _import_file(path: Path) -> ModuleType:
+    if not path.is_file():
+        raise WeftError(f"there is no file {path}", remedy="Give the path of a Python file")
+    name = f"weft_program_{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except WeftError:
+        raise
+    except Exception as error:
+        raise WeftError(
+            f"{path} cannot be imported: {type(error).__name__}: {error}",
+            remedy="Correct the file and try again",
+        ) from None
+    return module

@@ -1,0 +1,103 @@
+"""Parity of a bit string, three ways (ALTA paper, figures 2, 7 and 8).
+
+The three compute the same function and are learned very differently: that is the paper's first
+lesson.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import weft
+
+START = "s"
+
+
+class Parity(weft.Program):
+    """Parity carried from left to right, one position per layer, by looking at the left neighbour.
+
+    Right for every length: N bits take N layers, two heads, four binary variables and 7 rules.
+    """
+
+    tokens = [0, 1, START]
+
+    parity = weft.var(2, token=lambda t: 0 if t == START else t)
+    done = weft.var(2, token=lambda t: t == START)
+    parity_left = weft.relative(parity, -1)
+    done_left = weft.relative(done, -1)
+
+    output = parity
+    halt = done == 1
+
+    def step(z: Any) -> None:
+        if not z.done and z.done_left:
+            z.parity ^= z.parity_left
+            z.done = 1
+
+    def encode(self, text: str) -> Sequence[Any]:
+        """The bits, behind a start mark."""
+        bits = self.vocabulary.parse(text)
+        return bits if bits[:1] == [START] else [START, *bits]
+
+    def decode(self, stream: weft.Stream) -> Any:
+        """The parity of the whole string."""
+        return stream["parity"][-1]
+
+
+class ParityAbsolute(weft.Program):
+    """Parity carried from left to right by absolute positions: each looks up the index before it.
+
+    The same algorithm as `parity`, but it names positions, so it ends where they end: N bits take
+    N - 1 layers, for N up to `positions`.
+    """
+
+    def __init__(self, positions: int = 64) -> None:
+        self.tokens = [0, 1]
+        self.positions = positions
+        self.parity = weft.var(2, token=lambda t: t)
+        self.done = weft.var(2, position=lambda i: i == 0)
+        self.index = weft.var(positions, position=lambda i: i)
+        self.index_left = weft.var(positions, position=lambda i: max(0, i - 1))
+        self.parity_left = weft.attend(self.index_left, self.index, self.parity)
+        self.done_left = weft.attend(self.index_left, self.index, self.done)
+        self.output = self.parity
+        self.halt = self.done == 1
+
+    def step(z: Any) -> None:
+        if not z.done and z.done_left:
+            z.parity ^= z.parity_left
+            z.done = 1
+
+    def decode(self, stream: weft.Stream) -> Any:
+        """The parity of the whole string."""
+        return stream["parity"][-1] if stream["parity"] else 0
+
+
+class ParitySum(weft.Program):
+    """Parity by counting: one head averages over the ones and the start, one step takes it mod 2.
+
+    One layer for any length, but a bucket for every count of ones up to `ones`: what it never saw,
+    it cannot know.
+    """
+
+    layers = 1
+
+    def __init__(self, ones: int = 40) -> None:
+        self.tokens = [0, 1, START]
+        self.parity = weft.var(2)
+        self.start = weft.number([0, 1], token=lambda t: t == START)
+        self.start_or_one = weft.var(2, token=lambda t: t in (1, START))
+        self.query = weft.var(2, default=1)
+        buckets = [1 / (count + 1) for count in range(ones + 1)]
+        self.share = weft.attend(
+            self.query, self.start_or_one, self.start, output=weft.number(buckets)
+        )
+        self.output = self.parity
+
+    def step(z: Any) -> None:
+        ones = round(1 / z.share) - 1
+        z.parity = ones % 2
+
+    encode = Parity.encode
+    decode = Parity.decode

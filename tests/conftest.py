@@ -1,0 +1,1 @@
+"""Its place puts this folder on the path: test modules share what stands beside them."""
