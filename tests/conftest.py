@@ -1,1 +1,8 @@
-"""Its place puts this folder on the path: test modules share what stands beside them."""
+"""What all tests share: modules beside the tests are importable by name."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))

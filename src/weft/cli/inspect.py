@@ -152,8 +152,8 @@ def _print_diff(left: Program, right: Program, limit: int) -> None:
         for rule in rules[:limit]:
             console.print(f"{sign} {rule.show(program.variables)}", soft_wrap=True)
     console.print(
-        f"{len(found.only_left)} only in {left.name}, {len(found.only_right)} only in {right.name}, "
-        f"{found.both} in both"
+        f"{len(found.only_left)} only in {left.name}, "
+        f"{len(found.only_right)} only in {right.name}, {found.both} in both"
     )
 
 

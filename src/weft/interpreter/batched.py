@@ -241,9 +241,10 @@ class _Engine:
         columns = {}
         for name, variable in self.program.variables.items():
             by = places if variable.position is not None else tokens
-            known, inverse = np.unique(by, return_inverse=True)
-            codes = [self._initial_code(name, int(value)) for value in known]
-            column = np.asarray(codes, np.intp)[inverse]
+            codes = np.zeros(int(by.max(initial=0)) + 1, np.intp)
+            for value in np.flatnonzero(np.bincount(by)):
+                codes[value] = self._initial_code(name, int(value))
+            column = codes[by]
             failed |= column < 0
             columns[name] = np.maximum(column, 0).astype(self.types[name])
         return columns, failed

@@ -12,7 +12,7 @@ causal mask counts the keys of each sequence once; the others look at one offset
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,9 @@ from weft.language.ranges import Number, Subset
 
 Array = NDArray[Any]
 
+SHIFTS_KEPT = 16
+"""For how many offsets a layout remembers where they lead."""
+
 
 @dataclass(frozen=True)
 class Layout:
@@ -31,6 +34,7 @@ class Layout:
     lengths: Array  # r
     starts: Array  # r
     rows: Array  # n: the sequence of each position
+    _shifts: dict[int, tuple[Array, Array]] = field(default_factory=dict, repr=False)
 
     @property
     def longest(self) -> int:
@@ -39,11 +43,16 @@ class Layout:
 
     def shifted(self, offset: int) -> tuple[Array, Array]:
         """For each position, the place `offset` away, and whether it is in the same sequence."""
-        count = len(self.rows)
-        place = np.arange(count) + offset
-        inside = (place >= 0) & (place < count)
-        place = np.where(inside, place, 0)
-        return place, inside & (self.rows[place] == self.rows)
+        found = self._shifts.get(offset)
+        if found is None:
+            count = len(self.rows)
+            place = np.arange(count) + offset
+            inside = (place >= 0) & (place < count)
+            place = np.where(inside, place, 0)
+            found = place, inside & (self.rows[place] == self.rows)
+            if len(self._shifts) < SHIFTS_KEPT:
+                self._shifts[offset] = found
+        return found
 
 
 def layout_of(lengths: Array) -> Layout:

@@ -146,11 +146,17 @@ def joint(codes: Sequence[Codes], sizes: Sequence[int]) -> Codes:
     """The place in a flat table of several codes, the last one fastest."""
     if not codes:
         return np.zeros((), np.intp)
-    index: Codes = codes[0].astype(np.intp)
+    shape = np.broadcast_shapes(*(code.shape for code in codes))
+    index = np.empty(shape, np.intp)
+    index[...] = codes[0]
     for code, size in zip(codes[1:], sizes[1:], strict=True):
-        index = index * size + code
+        index *= size
+        index += code
     return index
 
+
+SHARED = 1 << 12
+"""The most entries of a table that is widened to use joint codes that are there already."""
 
 Slot = int
 
@@ -164,7 +170,8 @@ class Plan:
         self.tables = Tables(program.variables)
         self.evaluator = Evaluator(self.tables)
         self._instructions: list[Callable[[list[Codes], Columns], Codes]] = []
-        self._slots: dict[Any, Slot] = {}
+        self._slots: dict[int, Slot] = {}
+        self._indices: dict[tuple[str, ...], Slot] = {}
         self.new: dict[str, Slot] = {}
         self.failures: list[Slot] = []
         for name in updates.written:
@@ -212,7 +219,7 @@ class Plan:
         for node in nodes:
             codes = self.evaluator.codes(node, grid, memo)
             fails |= self._failure_lut(node)[codes]
-        return self._lookup(names, fails.reshape(-1))
+        return self._lookup(names, fails)
 
     def _failure_lut(self, node: Expression) -> Codes:
         table = self.tables.of(node)
@@ -226,7 +233,7 @@ class Plan:
         if self._count(names) <= FUSED:
             shape = [self._size(name) for name in names]
             codes = np.broadcast_to(self.evaluator.codes(node, self._grid(names), {}), shape)
-            return self._lookup(names, lut[codes].reshape(-1))
+            return self._lookup(names, lut[codes])
         source = self._slot(node)
         return self._add(lambda slots, _: lut[slots[source]])
 
@@ -263,17 +270,34 @@ class Plan:
         return self._add(lambda slots, _: parts.pick(slots[test], slots[then], slots[otherwise]))
 
     def _lookup(self, names: Sequence[str], lut: Codes) -> Slot:
+        """A slot that looks up the joint codes of variables; the table has an axis for each."""
         if not names:
             return self._add(lambda _, columns: np.broadcast_to(lut, _length(columns)))
+        wider = self._wider(set(names))
+        if wider is not None:
+            sizes = [self._size(name) if name in names else 1 for name in wider]
+            places = [names.index(name) for name in wider if name in names]
+            lut = np.broadcast_to(
+                lut.transpose(places).reshape(sizes), [self._size(name) for name in wider]
+            )
+            names = wider
+        flat = np.ascontiguousarray(lut).reshape(-1)
         index = self._index(tuple(names))
-        return self._add(lambda slots, _: lut.take(slots[index]))
+        return self._add(lambda slots, _: flat.take(slots[index]))
+
+    def _wider(self, names: set[str]) -> tuple[str, ...] | None:
+        """Variables whose joint codes are there already and include these, if not too many."""
+        for known in self._indices:
+            if names <= set(known) and self._count(known) <= SHARED:
+                return known
+        return None
 
     def _index(self, names: tuple[str, ...]) -> Slot:
         """The joint codes of some variables, shared by all tables over them."""
-        found = self._slots.get(names)
+        found = self._indices.get(names)
         if found is None:
             sizes = [self._size(name) for name in names]
-            found = self._slots[names] = self._add(
+            found = self._indices[names] = self._add(
                 lambda _, columns: joint([columns[name] for name in names], sizes)
             )
         return found

@@ -284,13 +284,12 @@ def _plain_step(cls: type) -> Any:
 
 def token_numbers(program: Program, tokens: Iterable[Any]) -> list[int]:
     """The numbers of an input's tokens, checked against vocabulary and length."""
-    numbers = []
-    for position, token in enumerate(tokens):
-        try:
-            numbers.append(program.vocabulary.number(token))
-        except WeftError as error:
-            what = f"position {position}: {error.what}"
-            raise WeftError(what, subject=program.name, remedy=error.remedy) from None
+    vocabulary = program.vocabulary
+    tokens = list(tokens)
+    try:
+        numbers = vocabulary.all_numbers(tokens)
+    except WeftError:
+        numbers = [_token_number(program, token, place) for place, token in enumerate(tokens)]
     limit = program.definition.positions
     if limit is not None and len(numbers) > limit:
         raise WeftError(
@@ -299,3 +298,11 @@ def token_numbers(program: Program, tokens: Iterable[Any]) -> list[int]:
             remedy="Give a shorter input, or make the program with more positions",
         )
     return numbers
+
+
+def _token_number(program: Program, token: Any, position: int) -> int:
+    try:
+        return program.vocabulary.number(token)
+    except WeftError as error:
+        what = f"position {position}: {error.what}"
+        raise WeftError(what, subject=program.name, remedy=error.remedy) from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -33,17 +34,35 @@ class Vocabulary:
     def number(self, token: Any) -> int:
         """The number of a token, checked."""
         if self.names is not None:
-            if token in self.numbers:
+            try:
                 return self.numbers[token]
+            except (KeyError, TypeError):
+                pass
             known = [str(name) for name in self.names]
             raise WeftError(
                 f"there is no token {token!r}", remedy=did_you_mean(str(token), known).capitalize()
             )
-        number = int(token)
+        try:
+            number = operator.index(token)
+        except TypeError:
+            raise WeftError(
+                f"{token!r} is not a token: this program names none, so tokens are numbers",
+                remedy="Give whole numbers",
+            ) from None
         if number < 0 or (self.size is not None and number >= self.size):
             bound = "at least 0" if self.size is None else f"in 0..{self.size - 1}"
             raise WeftError(f"there is no token {token!r}", remedy=f"Tokens are {bound}")
         return number
+
+    def all_numbers(self, tokens: list[Any]) -> list[int]:
+        """The numbers of many tokens, checked."""
+        if self.names is not None:
+            numbers = self.numbers
+            try:
+                return [numbers[token] for token in tokens]
+            except (KeyError, TypeError):
+                pass  # looked at one by one, to say which it was
+        return [self.number(token) for token in tokens]
 
     def name(self, number: int) -> Any:
         """The token with this number, as the program names it."""
@@ -54,7 +73,11 @@ class Vocabulary:
         if self.names is None:
             return [_as_number(word) for word in _words(text, single=True)]
         single = all(len(written) == 1 for written in self._by_text)
-        return [self._named(word) for word in _words(text, single)]
+        words, by_text = _words(text, single), self._by_text
+        try:
+            return [by_text[word] for word in words]
+        except KeyError:
+            return [self._named(word) for word in words]
 
     def show(self, tokens: Iterable[Any]) -> str:
         """Tokens as text, which `parse` reads back."""

@@ -1,0 +1,132 @@
+"""The command line as a person uses it: in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PROGRAM = '''
+import weft
+
+class Swap(weft.Program):
+    """Turns every bit over."""
+    tokens = ["a", "b"]
+    bit = weft.var(2, token=lambda t: t == "b")
+    output = bit
+    layers = 1
+
+    def step(z):
+        z.bit = 1 - z.bit
+'''
+
+
+def weft(*arguments: str, code: int = 0) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", "weft", *arguments], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == code, done.stderr
+    return done.stdout if code == 0 else done.stderr
+
+
+def test_list_names_every_program_with_an_example_that_runs() -> None:
+    for entry in json.loads(weft("list", "--json")):
+        weft("run", entry["name"], entry["example"])
+
+
+def test_run_prints_outputs_result_and_layers_as_json() -> None:
+    found = json.loads(weft("run", "parity", "101", "--json"))
+    assert (found["outputs"], found["result"], found["layers"]) == ([0, 1, 1, 0], 0, 3)
+    assert json.loads(weft("run", "addition", "12+34", "--json"))["result"] == 46
+
+
+def test_run_takes_marks_that_are_already_there() -> None:
+    assert json.loads(weft("run", "addition", "s12+34e", "--json"))["result"] == 46
+
+
+def test_trace_shows_every_layer_and_marks_changes() -> None:
+    text = weft("run", "parity", "101", "--trace")
+    for part in ("start", "layer 1", "layer 3", "parity_left", "∅", "*1"):
+        assert part in text
+
+
+def test_trace_as_json_has_streams_selected_keys_and_fired_rules() -> None:
+    layer = json.loads(weft("run", "parity", "10", "--trace", "--json"))["trace"]["layers"][0]
+    assert layer["attended"]["parity_left"] == [None, 0, 1]
+    assert layer["selected"]["parity_left"] == [[], [0], [1]]
+    assert layer["fired"] == [[], ["done_left = 1 => done: 0 -> 1"], []]
+
+
+def test_wide_inputs_are_folded() -> None:
+    text = weft("run", "parity", "1" * 100, "--trace")
+    assert max(map(len, text.splitlines()[:-3])) <= 80
+    assert text.count("layer 1 ") > 1
+
+
+def test_layers_stop_early() -> None:
+    assert json.loads(weft("run", "parity", "111", "--layers", "1", "--json"))["layers"] == 1
+
+
+def test_a_program_in_a_file_runs(tmp_path: Path) -> None:
+    path = tmp_path / "swap.py"
+    path.write_text(PROGRAM)
+    for name in (str(path), f"{path}:Swap"):
+        assert json.loads(weft("run", name, "ab", "--json"))["outputs"] == [1, 0]
+    assert "bit" in weft("rules", str(path))
+    assert "Turns every bit over" in weft("show", str(path))
+
+
+def test_rules_are_printed_counted_and_compared() -> None:
+    assert "7 rules, 4 of them reset heads" in weft("rules", "parity")
+    assert json.loads(weft("rules", "parity", "--json"))["count"] == 7
+    assert "2 guarded updates" in weft("rules", "parity", "--updates")
+    assert "z.parity ^= z.parity_left" in weft("rules", "parity", "--by-line")
+    assert "7 in both" in weft("rules", "parity", "--diff", "parity-absolute")
+    assert "no two rules overlap" in weft("rules", "parity", "--check")
+    assert "the first 3 are shown" in weft("rules", "addition", "--limit", "3")
+
+
+def test_show_says_what_is_in_a_program() -> None:
+    text = weft("show", "parity")
+    for part in ("parity_left", "until done = 1", "7, 4 of them", "class Parity"):
+        assert part in text
+    assert json.loads(weft("show", "parity", "--json"))["rules"] == 7
+
+
+def test_a_picture_is_written(tmp_path: Path) -> None:
+    picture = tmp_path / "trace.svg"
+    weft("run", "parity", "101", "--trace", "--svg", str(picture))
+    text = picture.read_text()
+    assert text.startswith("<svg")
+    assert "http" not in text.replace("http://www.w3.org", "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [
+        (["run", "parit", "101"], "did you mean 'parity'"),
+        (["run", "parity", "12"], "there is no token '2'"),
+        (["run", "nowhere.py:X", "1"], "no file nowhere.py"),
+        (["run", "parity-absolute(n=3)", "1"], "cannot be made"),
+        (["run", "parity-absolute(positions=2)", "101"], "3 tokens; the program has 2 positions"),
+        (["run", "addition", "12"], "not a sum of two numbers"),
+        (["run", "parity", "101", "--max-layers", "1"], "not halted after 1 layers"),
+        (["rules", "parity", "--variable", "dune"], "did you mean 'done'"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_2(arguments: list[str], part: str) -> None:
+    message = weft(*arguments, code=2)
+    assert part.lower() in message.lower()
+    assert len(message.splitlines()) == 1
+
+
+def test_a_broken_program_file_is_one_line_and_exit_code_2(tmp_path: Path) -> None:
+    path = tmp_path / "broken.py"
+    path.write_text(PROGRAM.replace("z.bit = 1 - z.bit", "z.bits = 1"))
+    message = weft("run", str(path), "ab", code=2)
+    assert "there is no variable 'bits'" in message
+    assert "broken.py:12" in message
+    assert len(message.splitlines()) == 1
