@@ -13,10 +13,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from hypothesis import strategies as st
-from random_steps import Declared, Draw, Grammar, Writer, literal
-from random_syntax import GRAMMAR
 
 import weft
+from random_steps import Declared, Draw, Grammar, Writer, literal
+from random_syntax import GRAMMAR
 
 LONGEST = 6
 TOKENS = 3

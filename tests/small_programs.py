@@ -6,12 +6,14 @@ as the Python that it is, `updates` and `rules` are what the front end made of i
 
 from __future__ import annotations
 
+import signal
 import textwrap
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
-from random_programs import all_states, make
-
 import weft
+from random_programs import all_states, make
 from weft.interpreter import reference
 from weft.interpreter.batched import run_batch
 from weft.language.expressions import Apply, walk
@@ -45,6 +47,26 @@ def small(step: str, helpers: str = "") -> weft.Program:
     body = textwrap.indent(textwrap.dedent(step).strip("\n"), " " * 8)
     source = FRAME.format(helpers=textwrap.dedent(helpers), step=body)
     return make(source, "Small")()  # type: ignore[no-any-return]
+
+
+@contextmanager
+def within(seconds: int) -> Iterator[None]:
+    """Fail, rather than hang, where something takes longer."""
+
+    def stop(*_: Any) -> None:
+        raise TooSlow(f"not done within {seconds} seconds")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+class TooSlow(BaseException):
+    """Not an `Exception`: code under test must not take it for a failing step."""
 
 
 def executed(program: weft.Program, state: dict[str, Any]) -> dict[str, Any] | str:

@@ -1,7 +1,7 @@
 """The batched interpreter gives what the reference interpreter gives, bit for bit, errors included.
 
-The oracle is `reference.run` on one input after the other: streams, layers, traces, fired rules, and
-the text of the error of the first input that fails.
+The oracle is `reference.run` on one input after the other: streams, layers, traces, fired rules,
+and the text of the error of the first input that fails.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from random_programs import batches, programs
 
 import weft
+from random_programs import batches, programs
 from weft.interpreter import reference
 from weft.interpreter.batched import run_batch
 from weft.language.tables import LIMIT

@@ -1,12 +1,13 @@
 """One small step for each construct of Python that the front end follows.
 
-Each is compared with Python over all states. None of them is tabulated as a whole: lexical structure
-becomes guards.
+Each is compared with Python over all states. None of them is tabulated as a whole: lexical
+structure becomes guards.
 """
 
 from __future__ import annotations
 
 import pytest
+
 from small_programs import assert_means_the_same, is_tabulated, small
 
 HELPERS = """
@@ -44,8 +45,8 @@ FOLLOWED = {
     "nested if": "if z.a:\n    if z.b:\n        z.c = 1\n    z.b = 0",
     "match values": "match z.a:\n    case 0:\n        z.b = 1\n    case 1 | 2:\n        z.b = 0",
     "match wildcard": "match z.a:\n    case 0:\n        z.b = 1\n    case _:\n        z.c = 1",
-    "match guard": "match z.a:\n    case v if v > z.b:\n        z.b = v\n    case _:\n        z.c = 1",
-    "match pair": "match z.a, z.b:\n    case 0, v:\n        z.b = v\n    case v, 1:\n        z.c = v % 2",
+    "match guard": "match z.a:\n    case v if v > z.b:\n        z.b = v\n    case _:\n        pass",
+    "match pair": "match z.a, z.b:\n    case 0, v:\n        z.c = v > 0\n    case 1, 1:\n        z.a = 0",
     "and": "z.c = bool(z.a and z.b)",
     "or": "if z.a == 1 or z.b == 1:\n    z.c = 1",
     "not": "z.c = not z.a",

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from random_programs import programs, states
 
 import weft
+from random_programs import programs, states
+from small_programs import within
 from weft.interpreter import reference
 from weft.language.tables import LIMIT
 
@@ -25,6 +26,7 @@ few = settings(
 many = settings(few, max_examples=3000)
 
 
+@within(20)
 def understood(program: weft.Program) -> weft.Program:
     """The program, if it is not one of those that are refused for the size of a table."""
     try:
@@ -44,6 +46,7 @@ def executed(program: weft.Program, state: dict[str, Any]) -> dict[str, Any] | N
         return None
 
 
+@within(20)
 def check_updates(program: weft.Program, state: dict[str, Any]) -> None:
     after = executed(program, state)
     if after is not None:
@@ -55,6 +58,7 @@ def check_updates(program: weft.Program, state: dict[str, Any]) -> None:
         assert not program.updates.can_apply(state)
 
 
+@within(20)
 def check_rules(program: weft.Program, state: dict[str, Any]) -> None:
     after = executed(program, state)
     if after is None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from small_programs import small
 
 import weft
+from small_programs import small
 from weft.language.expressions import reads
 
 HELPERS = """

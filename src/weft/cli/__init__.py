@@ -7,9 +7,11 @@ standard error and exit code 2; a check that fails exits with 1.
 from __future__ import annotations
 
 import sys
+from typing import Annotated
 
 import typer
 
+import weft
 from weft.cli import inspect, run
 from weft.errors import WeftError
 
@@ -25,6 +27,24 @@ app.command("list")(inspect.list_programs)
 app.command("run")(run.run_program)
 app.command("rules")(inspect.show_rules)
 app.command("show")(inspect.show_program)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"weft {weft.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Say which this is."
+        ),
+    ] = False,
+) -> None:
+    """Which algorithms can a transformer express, and which will it learn?"""
 
 
 def main() -> None:

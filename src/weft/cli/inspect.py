@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 import math
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -14,6 +14,7 @@ from weft.errors import WeftError, did_you_mean
 from weft.language.program import Program, Variable
 from weft.language.ranges import Categorical, Number
 from weft.language.rules import Rule
+from weft.paper import PaperProgram
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -60,7 +61,10 @@ def show_rules(
     check: Annotated[
         bool, typer.Option("--check", help="Look for rules that overlap; exit 1 if some do.")
     ] = False,
-    limit: Annotated[int, typer.Option("--limit", min=0, help="Print at most this many.")] = 100,
+    limit: Annotated[
+        int | None,
+        typer.Option("--limit", min=0, help="Print at most this many (100; all with --json)."),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Show the transition rules that were derived from a program's step.
@@ -82,13 +86,15 @@ def show_rules(
         suggestion = did_you_mean(variable, list(found.variables)).capitalize()
         raise WeftError(f"there is no variable '{variable}'", subject=found.name, remedy=suggestion)
     if json:
-        print_json(_rules_as_json(found, variable, limit))
-    elif diff is not None:
+        print_json(_rules_as_json(found, variable, limit, check))
+        return
+    limit = 100 if limit is None else limit
+    if diff is not None:
         _print_diff(found, program(diff), limit)
     elif updates:
         _print_updates(found, variable)
     elif by_line:
-        _print_by_line(found, limit)
+        _print_by_line(found, variable, limit)
     else:
         _print_rules(found, variable, limit)
     if check:
@@ -112,9 +118,9 @@ def _print_rules(program: Program, variable: str | None, limit: int) -> None:
         left -= 1
     total = counts.get(variable, 0) if variable is not None else len(program.rules)
     resets = len(program.rules.resets)
-    shown = "" if total <= limit else f"; the first {limit} are shown (--limit)"
+    shown = "" if total <= limit else f"; {limit:,} shown (--limit)"
     clears = f", {resets} of them reset heads" if variable is None and resets else ""
-    console.print(f"{total:,} rules{clears}{shown}")
+    console.print(f"{_plural(total, 'rule')}{clears}{shown}")
 
 
 def _plural(count: int, word: str) -> str:
@@ -130,12 +136,15 @@ def _print_updates(program: Program, variable: str | None) -> None:
     found = [u for u in program.updates if variable is None or u.variable == variable]
     for update in found:
         console.print(f"{program.updates.show(update)}   [{update.where}]", soft_wrap=True)
-    console.print(f"{len(found)} guarded updates")
+    console.print(_plural(len(found), "guarded update"))
 
 
-def _print_by_line(program: Program, limit: int) -> None:
+def _print_by_line(program: Program, variable: str | None, limit: int) -> None:
     console = _console()
-    for where, rules in program.rules.by_line().items():
+    for where, found in program.rules.by_line().items():
+        rules = [rule for rule in found if variable is None or rule.variable == variable]
+        if not rules:
+            continue
         source = where.excerpt().splitlines()[0].split("|", 1)[-1].strip() if where else ""
         console.print(
             f"{where}  {_plural(len(rules), 'rule')}   {source}", style="bold", soft_wrap=True
@@ -167,13 +176,18 @@ def _check_overlaps(program: Program) -> None:
     _console().print("no two rules overlap")
 
 
-def _rules_as_json(program: Program, variable: str | None, limit: int) -> dict[str, Any]:
+def _rules_as_json(
+    program: Program, variable: str | None, limit: int | None, check: bool
+) -> dict[str, Any]:
     rules = (r for r in program.rules if variable is None or r.variable == variable)
-    listed = [rule for rule, _ in zip(rules, range(limit), strict=False)]
+    listed = list(itertools.islice(rules, limit))
+    counts = program.rules.counts()
+    overlaps = {"overlaps": sum(1 for _ in program.rules.overlaps())} if check else {}
     return {
         "program": program.name,
-        "count": len(program.rules),
-        "counts": program.rules.counts(),
+        "count": len(program.rules) if variable is None else counts.get(variable, 0),
+        "counts": counts,
+        **overlaps,
         "rules": [
             {
                 "guard": {name: plain(values) for name, values in rule.guard},
@@ -276,8 +290,9 @@ def _facts(program: Program) -> dict[str, str]:
 
 
 def _source(program: Program) -> str:
+    shown = program.step_function if isinstance(program, PaperProgram) else type(program)
     try:
-        return inspect.getsource(type(program)).rstrip()
+        return inspect.getsource(shown).rstrip()  # type: ignore[arg-type]
     except (OSError, TypeError):
         return ""
 
@@ -309,7 +324,6 @@ def _program_as_json(program: Program) -> dict[str, Any]:
         "causal": program.causal,
         "updates": len(program.updates),
         "rules": len(program.rules),
-        "file": Path(inspect.getfile(type(program))).name,
     }
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from weft.cli.options import Json, Name, plain, print_json
+from weft.errors import WeftError
 from weft.interpreter.trace import Layer, Run, Trace
 
 if TYPE_CHECKING:
@@ -49,16 +50,32 @@ def run_program(
 
     found = program(name)
     done = run(found, given, layers=layers, max_layers=max_layers, trace=trace)
+    if svg is not None:
+        write_picture(done, svg, f"weft run {name} {given}")
     if json:
         print_json(as_json(done))
         return
     from rich.console import Console
 
     show(done, Console(highlight=False))
-    if svg is not None:
-        picture = Console(record=True, width=100, file=_Nowhere(), highlight=False)  # type: ignore[arg-type]
-        show(done, picture)
-        svg.write_text(picture.export_svg(title=f"weft run {name} {given}", code_format=_SVG))
+
+
+def write_picture(run: Run, path: Path, title: str, widest: int = 100) -> None:
+    """Write what is shown of a run as a picture, no wider than it has to be."""
+    from rich.console import Console
+
+    from weft.cli.streams import render_run
+
+    width = max(len(title) + 12, *(len(line.plain) + 1 for line in render_run(run, widest)))
+    picture = Console(record=True, width=width, file=_Nowhere(), highlight=False)  # type: ignore[arg-type]
+    show(run, picture)
+    try:
+        path.write_text(picture.export_svg(title=title, code_format=_SVG))
+    except OSError as error:
+        raise WeftError(
+            f"the picture cannot be written: {error.strerror}: {path}",
+            remedy="Give a path in a folder that exists",
+        ) from None
 
 
 def show(run: Run, console: Console) -> None:
@@ -137,7 +154,7 @@ _SVG = """\
   {chrome}
   <g transform="translate({terminal_x}, {terminal_y})" clip-path="url(#{unique_id}-clip-terminal)">
     {backgrounds}
-    <g class="{unique_id}-matrix">{matrix}</g>
+    <g class="{unique_id}-matrix" xml:space="preserve">{matrix}</g>
   </g>
 </svg>
 """

@@ -24,12 +24,14 @@ QUIET = "dim"
 def render_run(run: Run, width: int) -> Iterator[Text]:
     """The blocks of a run's trace; of its last stream where there is no trace."""
     if run.trace is None:
-        table = _Table(run.program, run.tokens, [run.stream], width)
-        yield from table.block(f"after {_layers(run.layers)}", list(run.stream), run.stream, None)
+        title = f"after {_layers(run.layers)}"
+        table = _Table(run.program, run.tokens, [run.stream], width, title)
+        names = [name for name, v in run.program.variables.items() if not v.is_head]
+        yield from table.block(title, names, run.stream, None)
         return
     trace = run.trace
     streams = [trace.start, *(s for layer in trace.layers for s in (layer.attended, layer.after))]
-    table = _Table(run.program, run.tokens, streams, width)
+    table = _Table(run.program, run.tokens, streams, width, f"layer {len(trace.layers)}")
     variables = [name for name, v in run.program.variables.items() if not v.is_head]
     yield from table.block("start", variables, trace.start, None)
     changing = _changing(run.program, trace)
@@ -60,11 +62,17 @@ class _Table:
     """Column widths that stay the same from block to block."""
 
     def __init__(
-        self, program: Program, tokens: tuple[object, ...], streams: list[Stream], width: int
+        self,
+        program: Program,
+        tokens: tuple[object, ...],
+        streams: list[Stream],
+        width: int,
+        longest_title: str,
     ) -> None:
         self.program = program
         self.tokens = [str(token) for token in tokens]
-        self.label = max((len(name) for name in program.variables), default=0) + 2
+        names = max((len(name) for name in program.variables), default=0) + 2
+        self.label = max(names, len(longest_title))
         cells = {show_value(cell) for stream in streams for row in stream.values() for cell in row}
         widest = max((len(cell) for cell in [*cells, *self.tokens]), default=1)
         self.cell = widest + 2
@@ -77,7 +85,8 @@ class _Table:
         count = len(self.tokens)
         for start in range(0, max(count, 1), self.fold):
             span = range(start, min(start + self.fold, count))
-            header = Text(title.ljust(self.label), style="bold")
+            label = title if start == 0 else f"  from {start}"
+            header = Text(label.ljust(self.label), style="bold")
             for position in span:
                 header.append(self.tokens[position].rjust(self.cell), style=QUIET)
             yield header

@@ -87,7 +87,7 @@ def undefined_read(program: Program, head: str, selected: int) -> tuple[str, str
     )
     if declared.query is None and selected == 0:
         remedy = (
-            "There is no such neighbour at the end of the sequence: test something else first, so "
+            "There is no such neighbour there: test something else first, so "
             "that the head is not read there"
         )
     return f"the step reads the head '{head}', which is undefined here: {why}", remedy

@@ -79,6 +79,10 @@ def read_input(program: Program, given: str | Iterable[Any]) -> Sequence[Any]:
             where=error.where,
             remedy=error.remedy,
         ) from None
+    except Exception as error:
+        raise WeftError(
+            f"its encode fails on {given!r}: {type(error).__name__}: {error}", subject=program.name
+        ) from None
 
 
 def layer_limit(program: Program, layers: int | None, max_layers: int | None) -> tuple[int, bool]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from weft.errors import WeftError
 from weft.language.program import Program
 from weft.language.ranges import UNDEFINED
 from weft.language.rules import Rule
@@ -75,7 +76,14 @@ class Run:
     @property
     def result(self) -> Any:
         """The answer, decoded by the program."""
-        return self.program.decode(self.stream)
+        try:
+            return self.program.decode(self.stream)
+        except WeftError:
+            raise
+        except Exception as error:
+            raise WeftError(
+                f"its decode fails: {type(error).__name__}: {error}", subject=self.program.name
+            ) from None
 
 
 def read_state(program: Program, state: Mapping[str, Any]) -> dict[str, Any]:

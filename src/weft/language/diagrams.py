@@ -57,14 +57,12 @@ class Path:
     result: Any
 
 
-class Diagram:
-    """What one variable becomes. Its own old value is tested first, since a rule names it."""
+class Decision:
+    """What an expression is, by tests of one variable at a time, in a fixed order."""
 
-    def __init__(self, target: str, final: Expression, variables: Mapping[str, Variable]) -> None:
-        self.target = target
+    def __init__(self, order: list[str], variables: Mapping[str, Variable]) -> None:
         self.variables = variables
-        names = [name for name in reads(final) if name != target]
-        self.order = [target, *names]
+        self.order = order
         self._level = {name: level for level, name in enumerate(self.order)}
         self._values = [self._edge_values(name) for name in self.order]
         self._levels: list[int] = []
@@ -74,8 +72,7 @@ class Diagram:
         self._memo: dict[Any, int] = {}
         self._diagrams: dict[int, int] = {}
         self.failed = self._result(FAILED)
-        self.keep = self._result(Keep())
-        self.root = self._final(final)
+        self.root = self.failed
 
     def _edge_values(self, name: str) -> tuple[Any, ...]:
         variable = self.variables[name]
@@ -108,16 +105,6 @@ class Diagram:
 
     def _below(self, node: int, level: int, edge: int) -> int:
         return self._content[node][edge] if self._levels[node] == level else node
-
-    def _final(self, node: Expression) -> int:
-        match node:
-            case Read(variable=variable) if variable == self.target:
-                return self.keep
-            case Choice(test=test, then=then, otherwise=otherwise):
-                return self._choose(self._of(test), self._final(then), self._final(otherwise))
-            case Written(value=value, where=where):
-                return self._stored(self._of(value), where)
-        raise TypeError(node)
 
     def _of(self, node: Expression) -> int:
         found = self._diagrams.get(id(node))
@@ -192,28 +179,6 @@ class Diagram:
             )
         return found
 
-    def _stored(self, node: int, where: Location) -> int:
-        key = (node, where)
-        found = self._memo.get(key)
-        if found is None:
-            if self._levels[node] == BOTTOM:
-                found = self._store(self._content[node], where)
-            else:
-                children = self._content[node]
-                found = self._node(
-                    self._levels[node], tuple(self._stored(child, where) for child in children)
-                )
-            self._memo[key] = found
-        return found
-
-    def _store(self, value: Any, where: Location) -> int:
-        if value is FAILED:
-            return self.failed
-        try:
-            return self._result(Put(self.variables[self.target].range.store(value), where))
-        except OutOfRange:
-            return self.failed
-
     # Reading
 
     def size(self) -> int:
@@ -236,24 +201,80 @@ class Diagram:
                 below.setdefault(child, []).append(value)
         return {child: tuple(found) for child, found in below.items()}
 
+    def ways(self, node: int, guard: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any]]:
+        """Every path below a node: the values allowed on it, and the result."""
+        level = self._levels[node]
+        if level == BOTTOM:
+            if node != self.failed:
+                yield guard, self._content[node]
+            return
+        for child, values in self.edges(node).items():
+            yield from self.ways(child, (*guard, (self.order[level], values)))
+
+
+def decision(
+    node: Expression, variables: Mapping[str, Variable], *, heads_last: bool = False
+) -> Decision:
+    """The diagram of an expression; variables are tested in the order of the source."""
+    order = reads(node)
+    if heads_last:
+        order.sort(key=lambda name: variables[name].is_head)
+    found = Decision(order, variables)
+    found.root = found._of(node)
+    return found
+
+
+class Diagram(Decision):
+    """What one variable becomes. Its own old value is tested first, since a rule names it."""
+
+    def __init__(self, target: str, final: Expression, variables: Mapping[str, Variable]) -> None:
+        names = [name for name in reads(final) if name != target]
+        super().__init__([target, *names], variables)
+        self.target = target
+        self.keep = self._result(Keep())
+        self.root = self._final(final)
+
+    def _final(self, node: Expression) -> int:
+        match node:
+            case Read(variable=variable) if variable == self.target:
+                return self.keep
+            case Choice(test=test, then=then, otherwise=otherwise):
+                return self._choose(self._of(test), self._final(then), self._final(otherwise))
+            case Written(value=value, where=where):
+                return self._stored(self._of(value), where)
+        raise TypeError(node)
+
+    def _stored(self, node: int, where: Location) -> int:
+        key = (node, where)
+        found = self._memo.get(key)
+        if found is None:
+            if self._levels[node] == BOTTOM:
+                found = self._store(self._content[node], where)
+            else:
+                children = self._content[node]
+                found = self._node(
+                    self._levels[node], tuple(self._stored(child, where) for child in children)
+                )
+            self._memo[key] = found
+        return found
+
+    def _store(self, value: Any, where: Location) -> int:
+        if value is FAILED:
+            return self.failed
+        try:
+            return self._result(Put(self.variables[self.target].range.store(value), where))
+        except OutOfRange:
+            return self.failed
+
     def paths(self) -> Iterator[Path]:
         """Every way to a new value; the last constraint is on the variable itself."""
         for old in self._values[0]:
-            for guard, put in self._ways(self._below_target(old), ()):
-                if put.value != old:
+            for guard, put in self.ways(self._below_target(old)):
+                if isinstance(put, Put) and put.value != old:
                     yield Path((*guard, (self.target, (old,))), put)
 
     def _below_target(self, old: Any) -> int:
         return self._below(self.root, 0, self._values[0].index(old))
-
-    def _ways(self, node: int, guard: tuple[Any, ...]) -> Iterator[tuple[tuple[Any, ...], Put]]:
-        level = self._levels[node]
-        if level == BOTTOM:
-            if node not in (self.keep, self.failed):
-                yield guard, self._content[node]
-            return
-        for child, values in self.edges(node).items():
-            yield from self._ways(child, (*guard, (self.order[level], values)))
 
     def count(self) -> int:
         """How many paths there are, without walking them."""

@@ -385,6 +385,10 @@ def _show_apply(function: Any, arguments: tuple[Expression, ...], strength: int)
         sign, own = _INFIX[function]
         left, right = show(arguments[0], own - 1), show(arguments[1], own)
         return _wrap(f"{left} {sign} {right}", own, strength)
+    infix = getattr(function, "infix", None)
+    if infix is not None:
+        left, right = show(arguments[0], 1), show(arguments[1], 1)
+        return _wrap(f"{left} {infix} {right}", 1, strength)
     if function is operator.not_:
         return _wrap(f"not {show(arguments[0], 0)}", 0, strength)
     if function is operator.getitem:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from weft.errors import WeftError
 from weft.language.program import Program
 from weft.language.ranges import Undefined, Value
 
@@ -52,9 +53,15 @@ class Stream(Mapping[str, tuple[Cell, ...]]):
 def initial_stream(program: Program, tokens: list[int]) -> Stream:
     """The stream before the first layer."""
     names = [program.vocabulary.name(number) for number in tokens]
-    return Stream(
-        {
-            variable.name: tuple(variable.initial(token, i) for i, token in enumerate(names))
-            for variable in program.variables.values()
-        }
-    )
+    try:
+        return Stream(
+            {
+                variable.name: tuple(variable.initial(token, i) for i, token in enumerate(names))
+                for variable in program.variables.values()
+            }
+        )
+    except WeftError as error:
+        subject = f"{program.name}.{error.subject}"
+        raise WeftError(
+            error.what, subject=subject, where=error.where, remedy=error.remedy
+        ) from None

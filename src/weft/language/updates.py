@@ -21,7 +21,7 @@ from weft.language.expressions import (
     show,
 )
 from weft.language.program import Variable
-from weft.language.ranges import show_value
+from weft.language.ranges import UNDEFINED, show_value
 from weft.language.tables import Tables, truth
 
 if TYPE_CHECKING:
@@ -75,7 +75,9 @@ class Updates:
 
     def __iter__(self) -> Iterator[Update]:
         for name in self.written:
-            yield from _flatten(name, self.values[name], ())
+            for update in _flatten(name, self.values[name], ()):
+                if all(self._allowed(update.guard).values()):
+                    yield update
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
@@ -106,21 +108,25 @@ class Updates:
 
     def show_guard(self, guard: tuple[Test, ...]) -> str:
         """A guard, with the tests of a single variable as the values that pass them."""
+        shown = [
+            show_constraint(name, values, self.variables[name])
+            for name, values in self._allowed(guard).items()
+        ]
+        for test, held in guard:
+            if len(reads(test)) != 1:
+                shown.append(show(test, 0) if held else f"not {show(test, 0)}")
+        return ", ".join(shown)
+
+    def _allowed(self, guard: tuple[Test, ...]) -> dict[str, list[Any]]:
+        """For each variable that a test reads alone, the values that pass."""
         allowed: dict[str, list[Any]] = {}
-        others: list[str] = []
         for test, held in guard:
             names = reads(test)
             if len(names) == 1:
                 passing = self._passing(names[0], test, held)
                 known = allowed.get(names[0], list(self.variables[names[0]].range.values))
                 allowed[names[0]] = [value for value in known if value in passing]
-            else:
-                text = show(test, 0)
-                others.append(text if held else f"not {text}")
-        shown = [
-            show_constraint(name, values, self.variables[name]) for name, values in allowed.items()
-        ]
-        return ", ".join([*shown, *others])
+        return allowed
 
     def _passing(self, name: str, test: Expression, held: bool) -> list[Any]:
         passing = []
@@ -136,16 +142,15 @@ class Updates:
 
 def show_constraint(name: str, values: Any, variable: Variable) -> str:
     """`variable in values` as people write it."""
-    listed = [value for value in variable.range.values if value in values]
-    everything = variable.range.values
-    if len(listed) < len(values):  # the undefined value is among them
-        listed = [*listed, *(value for value in values if value not in everything)]
+    everything: tuple[Any, ...] = variable.range.values
+    if variable.is_head and UNDEFINED in values:
+        everything = (*everything, UNDEFINED)
+    listed = [value for value in everything if value in values]
     if len(listed) == 1:
         return f"{name} = {show_value(listed[0])}"
-    if len(listed) == len(everything) - 1 and len(everything) > 2:
-        missing = next((value for value in everything if value not in listed), None)
-        if missing is not None:
-            return f"{name} ≠ {show_value(missing)}"
+    missing = [value for value in everything if value not in listed]
+    if len(missing) == 1 and len(everything) > 2 and UNDEFINED not in values:
+        return f"{name} ≠ {show_value(missing[0])}"
     return f"{name} in {{{_runs(listed)}}}"
 
 

@@ -64,8 +64,8 @@ def program(name: str) -> Program:
     else:
         raise WeftError(
             f"there is no program '{path}'",
-            remedy=f"{did_you_mean(path, list(LIBRARY)).capitalize()} Or name a class in a file: "
-            "path/file.py:Class",
+            remedy=f"Or name a class in a file, as path/file.py:Class; "
+            f"{did_you_mean(path, list(LIBRARY))}",
         )
     return _made(name, found, arguments)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import inspect
 import operator
 from collections.abc import Callable, Iterator
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 from types import MethodType
 from typing import Any
 
+from weft.errors import WeftError
 from weft.language.expressions import Constant, Expression
 from weft.language.frontend.machine import Frame, Machine, NotUnderstood, Operand
 from weft.language.source import free_variables, function_source
@@ -168,6 +170,7 @@ def _tabulate(
     reason: NotUnderstood | None = None,
 ) -> Expression:
     """A call that is not followed: a table over the values of its arguments."""
+    _refuse_changing(machine, node, function)
     everything = [*arguments, *named.values()]
     where = machine.where(node)
     if not all(isinstance(a, Expression) for a in everything):
@@ -182,6 +185,22 @@ def _tabulate(
     found = machine.apply(function, *everything, where=where)
     machine.tables.of(found)  # too many combinations are an error here, where the call stands
     return found
+
+
+_CHANGING = {"random", "time", "secrets", "numpy.random", "uuid", "datetime"}
+
+
+def _refuse_changing(machine: Machine, node: ast.Call, function: Any) -> None:
+    """A function that answers differently each time has no table."""
+    owner = type(getattr(function, "__self__", None)).__module__
+    home = getattr(function, "__module__", None) or owner
+    if home in _CHANGING or owner in _CHANGING or function is builtins.input:
+        raise WeftError(
+            f"{_name(function)} answers differently each time it is asked",
+            subject=f"{machine.owner}.step",
+            where=machine.where(node),
+            remedy="A step must do the same whenever its variables are the same",
+        )
 
 
 def _name(function: Any) -> str:

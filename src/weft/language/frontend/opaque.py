@@ -63,6 +63,8 @@ def tabulate_expression(machine: Machine, node: ast.expr, reason: NotUnderstood)
     """An expression as a table over what it reads."""
     if isinstance(node, (ast.Name, ast.Constant, ast.Lambda, ast.Await, ast.Yield, ast.YieldFrom)):
         raise reason
+    if _hands_on_state(machine, node):  # what is done to it there would be lost
+        raise reason
     inputs = _Inputs(machine, node, reason)
     names = list(inputs.symbolic)
     rewritten = ast.fix_missing_locations(inputs.rewritten(copy.deepcopy(node)))
@@ -77,10 +79,23 @@ def tabulate_expression(machine: Machine, node: ast.expr, reason: NotUnderstood)
     return found
 
 
+def _hands_on_state(machine: Machine, root: ast.AST) -> bool:
+    """Whether the state itself is passed to something."""
+    from weft.language.frontend.values import lookup
+
+    return any(
+        isinstance(argument, ast.Name) and lookup(machine, argument.id) is STATE
+        for node in ast.walk(root)
+        if isinstance(node, ast.Call)
+        for argument in (*node.args, *(keyword.value for keyword in node.keywords))
+    )
+
+
 def tabulate_statement(machine: Machine, node: ast.stmt, reason: NotUnderstood) -> None:
     """A statement as a table from what it reads to what it writes."""
     if any(isinstance(n, (ast.Break, ast.Continue)) for n in _own_jumps(node)):
         raise reason
+    _refuse_unfit(machine, node)
     inputs = _Inputs(machine, node, reason)
     local_names = sorted(_assigned_names(node))
     for name in local_names:
@@ -92,6 +107,33 @@ def tabulate_statement(machine: Machine, node: ast.stmt, reason: NotUnderstood) 
     found = machine.apply(function, *arguments, where=machine.where(node), lazy=bool(arguments))
     machine.tables.of(found)
     _take_results(machine, found, node, local_names, written)
+
+
+_UNFIT = (
+    ast.With,
+    ast.Global,
+    ast.Nonlocal,
+    ast.Delete,
+    ast.ClassDef,
+    ast.AsyncFor,
+    ast.AsyncWith,
+    ast.AsyncFunctionDef,
+    ast.Yield,
+    ast.YieldFrom,
+    ast.Await,
+)
+
+
+def _refuse_unfit(machine: Machine, root: ast.AST) -> None:
+    """What has no place in a step, which only computes and assigns."""
+    for node in ast.walk(root):
+        if isinstance(node, _UNFIT):
+            raise WeftError(
+                f"`{type(node).__name__.lower()}` has no place in a step",
+                subject=f"{machine.owner}.step",
+                where=machine.where(node),
+                remedy="A step only computes and assigns",
+            )
 
 
 def _take_results(

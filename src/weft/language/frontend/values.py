@@ -6,6 +6,7 @@ import ast
 import builtins
 import operator
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from weft.language.expressions import Apply, Choice, Constant, Expression, walk
@@ -14,14 +15,14 @@ from weft.language.frontend.machine import STATE, Machine, NotUnderstood, Operan
 from weft.language.names import state_name
 
 
-def contains(item: Any, container: Any) -> bool:
-    """Python's `item in container`."""
-    return item in container
+@dataclass(frozen=True)
+class Membership:
+    """Python's `item in container`, or `not in`."""
 
+    infix: str
 
-def lacks(item: Any, container: Any) -> bool:
-    """Python's `item not in container`."""
-    return item not in container
+    def __call__(self, item: Any, container: Any) -> bool:
+        return (item in container) is (self.infix == "in")
 
 
 def pack(*items: Any) -> tuple[Any, ...]:
@@ -59,8 +60,8 @@ COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
     ast.GtE: operator.ge,
     ast.Is: operator.is_,
     ast.IsNot: operator.is_not,
-    ast.In: contains,
-    ast.NotIn: lacks,
+    ast.In: Membership("in"),
+    ast.NotIn: Membership("not in"),
 }
 
 

@@ -1,0 +1,77 @@
+"""What there is to compile: the live part of a program, and the values that can occur in it.
+
+Passes take a `Problem` and give the next one, each with a note of what it did.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from weft.language.program import Head, Program, Variable
+from weft.language.ranges import OutOfRange, Range
+from weft.language.updates import Update
+
+
+@dataclass(frozen=True)
+class Reached(Range):
+    """The values of a range that can occur."""
+
+    whole: Range
+
+    def store(self, value: Any) -> Any:
+        stored = self.whole.store(value)
+        if stored not in self.codes:
+            raise OutOfRange(f"{stored!r} does not occur")
+        return stored
+
+    def nearest(self, value: Any) -> Any:
+        return self.whole.nearest(value)
+
+    def describe(self) -> str:
+        return self.whole.describe()
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A program on its way to weights.
+
+    Attributes:
+        program: where it comes from.
+        variables: the variables that matter, with the values that can occur.
+        heads: the heads that matter, each under the name of its output.
+        aliases: heads that were merged, and into which.
+        updates: what a step does to these variables.
+        notes: what each pass did.
+    """
+
+    program: Program
+    variables: Mapping[str, Variable]
+    heads: Mapping[str, Head]
+    aliases: Mapping[str, str]
+    updates: tuple[Update, ...]
+    notes: tuple[tuple[str, str], ...] = ()
+
+    def noted(self, name: str, what: str) -> Problem:
+        """The problem with one more note."""
+        return replace(self, notes=(*self.notes, (name, what)))
+
+    def codes(self, name: str) -> list[int]:
+        """The codes of the values that can occur, in the whole range of a variable."""
+        whole = self.program.variables[name].range
+        return [whole.codes[value] for value in self.variables[name].range.values]
+
+
+def start(program: Program) -> Problem:
+    """Everything, as the program declares it."""
+    return Problem(
+        program, dict(program.variables), dict(program.heads), {}, tuple(program.updates)
+    )
+
+
+def restricted(variable: Variable, values: frozenset[Any]) -> Variable:
+    """A variable with fewer values, in their order."""
+    range_ = variable.range.whole if isinstance(variable.range, Reached) else variable.range
+    kept = tuple(value for value in range_.values if value in values)
+    return replace(variable, range=Reached(kept, whole=range_))

@@ -1,0 +1,121 @@
+"""Which values can occur: a sound abstract interpretation, variable by variable.
+
+Start from all tokens and positions; add what a step can write, given what was found so far, until
+nothing is new. A variable that keeps growing (a counter) is given its whole range after a few
+rounds. Relations between variables are not kept, so the result may be too large, never too small.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from weft.compiler.problem import Problem, restricted
+from weft.errors import WeftError
+from weft.language.diagrams import Diagram, Put
+from weft.language.frontend import deep_recursion
+from weft.language.program import Program, Variable
+from weft.language.ranges import Number, Range
+
+ROUNDS = 6
+"""After how many rounds a variable that still grows is given its whole range."""
+
+
+def find_reachable(problem: Problem, positions: int | None) -> Problem:
+    """Restrict every variable to the values that can occur."""
+    program = problem.program
+    values = {n: initial_values(program, v, positions) for n, v in problem.variables.items()}
+    with deep_recursion():
+        _grow(problem, values)
+    found = {n: restricted(v, frozenset(values[n])) for n, v in problem.variables.items()}
+    fewer = [
+        f"{name} {len(found[name])} of {len(variable)}"
+        for name, variable in program.variables.items()
+        if name in found and len(found[name]) < len(variable)
+    ]
+    note = f"values that occur: {', '.join(fewer)}" if fewer else "all values can occur"
+    return replace(problem, variables=found).noted("reachability", note)
+
+
+def initial_values(program: Program, variable: Variable, positions: int | None) -> set[Any]:
+    """What a variable can start as."""
+    if variable.is_head:
+        return set()
+    if variable.token is not None:
+        size = program.vocabulary.size
+        if size is None:
+            raise WeftError(
+                "its tokens are not declared, so they cannot be embedded",
+                subject=program.name,
+                remedy="Declare them, as in tokens = ['a', 'b'] or tokens = 2",
+            )
+        return {variable.initial(program.vocabulary.name(n), 0) for n in range(size)}
+    if variable.position is not None:
+        if positions is None:
+            raise WeftError(
+                f"'{variable.name}' starts from the position, and the number of positions is not "
+                "known",
+                subject=program.name,
+                where=variable.where,
+                remedy="Declare `positions`, or give the longest input (--max-length)",
+            )
+        return {variable.initial(None, position) for position in range(positions)}
+    return {variable.default}
+
+
+def _grow(problem: Problem, values: dict[str, set[Any]]) -> None:
+    updates = problem.program.updates
+    written = [name for name in updates.written if name in problem.variables]
+    round_ = 0
+    while True:
+        round_ += 1
+        before = {name: len(found) for name, found in values.items()}
+        for name in problem.variables:
+            if name in problem.program.heads:
+                _grow_head(problem, name, values)
+        limited = {n: restricted(v, frozenset(values[n])) for n, v in problem.variables.items()}
+        for name in written:
+            values[name] |= _writable(name, updates.values[name], limited, problem)
+        grown = [name for name, found in values.items() if len(found) > before[name]]
+        if not grown:
+            return
+        if round_ >= ROUNDS:
+            for name in grown:
+                values[name] |= set(problem.program.variables[name].range.values)
+
+
+def _grow_head(problem: Problem, name: str, values: dict[str, set[Any]]) -> None:
+    head = problem.program.heads[name]
+    whole = problem.program.variables[name].range
+    values[name] |= set(whole.values) if isinstance(whole, Number) else values[head.value]
+
+
+def _writable(name: str, final: Any, limited: Mapping[str, Variable], problem: Problem) -> set[Any]:
+    """What a step can write, given the values that occur; not the ones it keeps."""
+    whole = {**limited, name: problem.program.variables[name]}
+    # The old value is one that occurs; the new one may be any.
+    diagram = Diagram(name, final, _Mixed(whole, limited, name))
+    return {put.value for _, put in diagram.ways(diagram.root) if isinstance(put, Put)}
+
+
+class _Mixed(dict[str, Variable]):
+    """Variables that occur, with the written one allowed to take values that did not occur yet."""
+
+    def __init__(
+        self, whole: Mapping[str, Variable], limited: Mapping[str, Variable], name: str
+    ) -> None:
+        super().__init__(limited)
+        self[name] = replace(
+            whole[name], range=_Growing(limited[name].range.values, whole[name].range)
+        )
+
+
+@dataclass(frozen=True)
+class _Growing(Range):
+    """A range whose edges are the values so far, and which stores any value of the whole."""
+
+    whole: Range
+
+    def store(self, value: Any) -> Any:
+        return self.whole.store(value)

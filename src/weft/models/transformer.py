@@ -1,0 +1,267 @@
+"""The one Transformer: compiled and trained models are the same class.
+
+A layer is attention and a feed-forward, each added to the stream; there is no norm here. The
+position of every tensor's axes is given by letters:
+
+    b  sequences   l  positions (queries)   m  positions (keys)   h  heads
+    d  stream      k  key dimensions        v  value dimensions
+
+Attention of head h from l to m scores q_l · k_m + bias_h[m - l]; every head may also attend to a
+sink, which has a score of its own and the value zero: a head that selects nothing gives nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+
+import torch
+from torch import Tensor, nn
+
+from weft.errors import WeftError
+from weft.models.config import TransformerConfig
+from weft.models.layout import Layout
+
+Watcher = Callable[[int, str, Tensor, Tensor], None]
+"""Called with the layer, `attended` or `after`, the rows of the batch, and their stream."""
+
+DTYPES = {"float32": torch.float32, "float64": torch.float64, "bfloat16": torch.bfloat16}
+
+
+@dataclass(frozen=True)
+class Output:
+    """What a forward pass gives.
+
+    Attributes:
+        logits: b l outputs.
+        stream: b l d, the last stream.
+        layers: b, how many layers each sequence ran.
+        halted: b, whether each sequence has halted.
+    """
+
+    logits: Tensor
+    stream: Tensor
+    layers: Tensor
+    halted: Tensor
+
+
+class Attention(nn.Module):
+    """All heads of a layer at once."""
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        self.config = config
+        heads, width = config.heads, config.width
+        self.query = nn.Parameter(torch.zeros(heads, width, config.key_width))
+        self.key = nn.Parameter(torch.zeros(heads, width, config.key_width))
+        self.value = nn.Parameter(torch.zeros(heads, width, config.value_width))
+        self.output = nn.Parameter(torch.zeros(heads, config.value_width, width))
+        if config.offsets is not None:
+            self.bias = nn.Parameter(torch.zeros(heads, 2 * config.offsets + 3))
+        if config.sink:
+            self.sink = nn.Parameter(torch.zeros(heads))
+
+    def forward(self, stream: Tensor, valid: Tensor) -> Tensor:
+        """What the heads add to the stream; `valid` (b l) is false for padding."""
+        query = torch.einsum("bld,hdk->bhlk", stream, self.query)
+        key = torch.einsum("bmd,hdk->bhmk", stream, self.key)
+        value = torch.einsum("bmd,hdv->bhmv", stream, self.value)
+        scores = query @ key.transpose(-1, -2)
+        if self.config.offsets is not None:
+            scores = scores + self._relative_bias(stream.shape[1])
+        scores = scores.masked_fill(~valid[:, None, None, :], float("-inf"))
+        if self.config.causal:
+            length = stream.shape[1]
+            later = torch.ones(length, length, dtype=torch.bool, device=stream.device).triu(1)
+            scores = scores.masked_fill(later, float("-inf"))
+        found = self._weights(scores) @ value
+        return torch.einsum("bhlv,hvd->bld", found, self.output)
+
+    def _weights(self, scores: Tensor) -> Tensor:
+        if not self.config.sink:
+            return scores.softmax(-1)
+        sink = self.sink[None, :, None, None].expand(*scores.shape[:-1], 1)
+        return torch.cat([scores, sink], -1).softmax(-1)[..., :-1]
+
+    def _relative_bias(self, length: int) -> Tensor:
+        """h l m: the bias of each offset; offsets beyond the window share the outermost entries."""
+        window = self.config.offsets
+        assert window is not None
+        place = torch.arange(length, device=self.bias.device)
+        offset = (place[None, :] - place[:, None]).clamp(-window - 1, window + 1)
+        return self.bias[:, offset + window + 1]
+
+
+class FeedForward(nn.Module):
+    """Affine maps with an activation between them."""
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        self.activation = config.activation
+        sizes = [config.width, *config.hidden, config.width]
+        self.weights = nn.ParameterList(
+            nn.Parameter(torch.zeros(after, before)) for before, after in pairwise(sizes)
+        )
+        self.biases = nn.ParameterList(nn.Parameter(torch.zeros(after)) for after in sizes[1:])
+
+    def forward(self, stream: Tensor) -> Tensor:
+        """What it adds to the stream."""
+        last = len(self.weights) - 1
+        for place, (weight, bias) in enumerate(zip(self.weights, self.biases, strict=True)):
+            stream = nn.functional.linear(stream, weight, bias)
+            if place < last:
+                stream = stream.clamp(0, 1) if self.activation == "clipped" else stream.relu()
+        return stream
+
+
+class Layer(nn.Module):
+    """Attention, then the feed-forward, each added to the stream."""
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        self.attention = Attention(config)
+        self.feed_forward = FeedForward(config)
+
+
+class Transformer(nn.Module):
+    """A Transformer with dynamic halting, from one config.
+
+    Example:
+        >>> import torch
+        >>> from weft.models import Transformer, TransformerConfig
+        >>> config = TransformerConfig(
+        ...     vocabulary=3, outputs=2, width=8, heads=1, key_width=4, value_width=4, hidden=(16,))
+        >>> model = Transformer(config)
+        >>> model(torch.tensor([[0, 1, 2]]), layers=2).logits.shape
+        torch.Size([1, 3, 2])
+    """
+
+    def __init__(self, config: TransformerConfig, layout: Layout | None = None) -> None:
+        super().__init__()
+        self.config = config
+        self.stream_layout = layout
+        self.embedding = nn.Parameter(torch.zeros(config.vocabulary, config.width))
+        if config.positions is not None:
+            self.position_embedding = nn.Parameter(torch.zeros(config.positions, config.width))
+        self.layers = nn.ModuleList(Layer(config) for _ in range(config.layers))
+        self.unembedding = nn.Parameter(torch.zeros(config.outputs, config.width))
+        self.to(DTYPES[config.dtype])
+
+    @property
+    def layout(self) -> Layout:
+        """Which dimensions hold which variable; only a compiled model has one."""
+        if self.stream_layout is None:
+            raise WeftError(
+                "this model's stream has no layout", remedy="Only compiled models have one"
+            )
+        return self.stream_layout
+
+    def embed(self, tokens: Tensor) -> Tensor:
+        """The first stream (b l d)."""
+        stream = self.embedding[tokens]
+        if self.config.positions is not None:
+            length = tokens.shape[1]
+            if length > self.config.positions:
+                raise WeftError(
+                    f"the input has {length} tokens, the model {self.config.positions} positions",
+                    remedy="Give a shorter input, or compile with more positions",
+                )
+            stream = stream + self.position_embedding[:length]
+        return stream
+
+    def forward(
+        self,
+        tokens: Tensor,
+        lengths: Tensor | None = None,
+        *,
+        layers: int | None = None,
+        watch: Watcher | None = None,
+    ) -> Output:
+        """Run a batch (b l) of token numbers, padded to one length.
+
+        Args:
+            tokens: the inputs; what lies beyond a sequence's length is not looked at.
+            lengths: the length of each sequence (b); all of them full where it is left out.
+            layers: run this many, unless a sequence halts before.
+            watch: called with every stream on the way.
+        """
+        count, longest = tokens.shape
+        if lengths is None:
+            lengths = torch.full((count,), longest, device=tokens.device)
+        state = _Running(self, self.embed(tokens), lengths)
+        limit = self._limit(layers)
+        number = 0
+        state.finish(number)
+        while state.rows.numel() and number < limit:
+            layer = self.layers[0 if self.config.shared else number]
+            number += 1
+            state.step(layer, number, watch)
+            state.finish(number)
+        state.stop(number)
+        logits = nn.functional.linear(state.final, self.unembedding)
+        return Output(logits, state.final, state.ran, state.halted)
+
+    def _limit(self, layers: int | None) -> int:
+        if not self.config.shared:
+            return self.config.layers if layers is None else min(layers, self.config.layers)
+        return self.config.max_layers if layers is None else layers
+
+
+class _Running:
+    """The sequences of a batch that have not halted; the others are frozen and cost nothing."""
+
+    def __init__(self, model: Transformer, stream: Tensor, lengths: Tensor) -> None:
+        self.config = model.config
+        count, longest = stream.shape[:2]
+        device = stream.device
+        self.final = stream.clone()
+        self.ran = torch.zeros(count, dtype=torch.long, device=device)
+        self.halted = torch.zeros(count, dtype=torch.bool, device=device)
+        self.rows = torch.arange(count, device=device)
+        self.stream = stream
+        self.valid = torch.arange(longest, device=device)[None, :] < lengths[:, None]
+
+    def step(self, layer: nn.Module, number: int, watch: Watcher | None) -> None:
+        before = self.stream
+        attended = before + layer.attention(before, self.valid)  # type: ignore[operator]
+        if watch is not None:
+            watch(number, "attended", self.rows, attended)
+        after = attended + layer.feed_forward(attended)  # type: ignore[operator]
+        if self.config.halting == "position" and self.config.halt is not None:
+            still = before[..., self.config.halt] > 0.5
+            after = torch.where(still[..., None], before, after)
+        if watch is not None:
+            watch(number, "after", self.rows, after)
+        self.stream = after
+
+    def finish(self, number: int) -> None:
+        """Freeze the sequences all of whose positions have halted."""
+        if self.config.halt is None or not self.rows.numel():
+            return
+        there = self.stream[..., self.config.halt] > 0.5
+        done = (there | ~self.valid).all(-1)
+        if bool(done.any()):
+            self._freeze(done, number)
+            self.halted[self.rows[done]] = True
+            kept = ~done
+            self.rows, self.stream, self.valid = (
+                self.rows[kept],
+                self.stream[kept],
+                self.valid[kept],
+            )
+            self._trim()
+
+    def stop(self, number: int) -> None:
+        """Freeze what is left."""
+        self._freeze(torch.ones_like(self.rows, dtype=torch.bool), number)
+
+    def _freeze(self, done: Tensor, number: int) -> None:
+        self.final[self.rows[done], : self.stream.shape[1]] = self.stream[done]
+        self.ran[self.rows[done]] = number
+
+    def _trim(self) -> None:
+        """Drop positions that are padding in every sequence that is left."""
+        if self.rows.numel():
+            longest = int(self.valid.sum(-1).max())
+            self.stream, self.valid = self.stream[:, :longest], self.valid[:, :longest]

@@ -1,0 +1,180 @@
+"""The pages say what is so: their Python runs, their commands print what is shown, links lead on.
+
+Python blocks of a page are executed from top to bottom in one namespace. A block whose first line
+is `# name.py` is a file as well, which the page's commands find in their folder.
+"""
+
+from __future__ import annotations
+
+import doctest
+import linecache
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\(([^)\s]+)\)|<img[^>]*\ssrc=\"([^\"]+)\"")
+FILE_NAME = re.compile(r"# (\w+\.py)\n")
+
+
+def label(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block; `line` is the line of the page on which its text begins."""
+
+    language: str
+    text: str
+    line: int
+
+    @property
+    def is_doctest(self) -> bool:
+        return self.text.lstrip().startswith(">>>")
+
+
+def blocks(page: Path, language: str) -> list[Block]:
+    text = page.read_text(encoding="utf-8")
+    return [
+        Block(found[1], found[2], text.count("\n", 0, found.start(2)) + 1)
+        for found in FENCE.finditer(text)
+        if found[1] == language
+    ]
+
+
+def pages_with(language: str) -> list[Path]:
+    return [page for page in PAGES if blocks(page, language)]
+
+
+def module_of(page: Path) -> ModuleType:
+    """A module for the page's code, whose source is the page with all else left blank."""
+    lines = [""] * (page.read_text(encoding="utf-8").count("\n") + 1)
+    for block in blocks(page, "python"):
+        if not block.is_doctest:
+            written = block.text.splitlines()
+            lines[block.line - 1 : block.line - 1 + len(written)] = written
+    linecache.cache[page.name] = (0, None, [f"{line}\n" for line in lines], page.name)
+    module = ModuleType(f"page_{page.stem.replace('-', '_')}")
+    module.__file__ = page.name
+    return module
+
+
+@pytest.mark.parametrize("page", pages_with("python"), ids=label)
+def test_python_blocks_run(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = module_of(page)
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    for block in blocks(page, "python"):
+        if block.is_doctest:
+            check_doctest(page, block, module)
+        else:
+            code = compile("\n" * (block.line - 1) + block.text, page.name, "exec")
+            exec(code, vars(module))
+
+
+def check_doctest(page: Path, block: Block, module: ModuleType) -> None:
+    parsed = doctest.DocTestParser().get_doctest(
+        block.text, vars(module), page.name, page.name, block.line - 1
+    )
+    parsed.globs = vars(module)  # the page's own namespace, not a copy of it
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS, verbose=False)
+    told: list[str] = []
+    runner.run(parsed, out=told.append, clear_globs=False)
+    assert runner.failures == 0, "".join(told)
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command of a console block, and the output that the page shows below it."""
+
+    line: str
+    shown: list[str]
+
+
+def commands(page: Path) -> Iterator[Command]:
+    """The `weft` commands of a page; others, such as `make demo`, are only shown."""
+    for block in blocks(page, "console"):
+        for part in re.split(r"^\$ ", block.text, flags=re.MULTILINE)[1:]:
+            line, *shown = part.splitlines()
+            if line.startswith("weft "):
+                yield Command(line, shown)
+
+
+@pytest.mark.parametrize("page", pages_with("console"), ids=label)
+def test_commands_print_what_the_page_shows(page: Path, tmp_path: Path) -> None:
+    for block in blocks(page, "python"):
+        named = FILE_NAME.match(block.text)
+        if named:
+            (tmp_path / named[1]).write_text(block.text, encoding="utf-8")
+    for command in commands(page):
+        done = execute(command.line, tmp_path)
+        printed, shown = tidy(done.stdout.splitlines()), tidy(command.shown)
+        assert matches(shown, printed), f"$ {command.line}\n" + "\n".join(printed)
+        fails = done.stdout.startswith("weft: ")
+        assert done.returncode == (2 if fails else 0), command.line
+
+
+def execute(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    settings = {"COLUMNS": "80", "NO_COLOR": "1", "PYTHONUTF8": "1"}
+    return subprocess.run(
+        [sys.executable, "-m", "weft", *shlex.split(line, comments=True)[1:]],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        encoding="utf-8",
+        cwd=folder,
+        env=os.environ | settings,
+        check=False,
+    )
+
+
+def tidy(lines: list[str]) -> list[str]:
+    """Without blanks at the ends of lines, and without empty lines at the end."""
+    stripped = [line.rstrip() for line in lines]
+    while stripped and not stripped[-1]:
+        stripped.pop()
+    return stripped
+
+
+def matches(shown: list[str], printed: list[str]) -> bool:
+    """Whether lines are as shown, where a line of `...` stands for any number of lines."""
+    if not shown:
+        return not printed
+    if shown[0].strip() == "...":
+        rests = (printed[place:] for place in range(len(printed) + 1))
+        return any(matches(shown[1:], rest) for rest in rests)
+    return bool(printed) and printed[0] == shown[0] and matches(shown[1:], printed[1:])
+
+
+def test_the_comparison_tells_right_from_wrong() -> None:
+    assert matches(["a", "...", "d"], ["a", "b", "c", "d"])
+    assert matches(["...", "d", "..."], ["d"])
+    assert not matches(["a", "..."], ["b"])
+    assert not matches(["a"], ["a", "b"])
+
+
+def test_the_readme_is_one_screen() -> None:
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 150
+
+
+@pytest.mark.parametrize("page", PAGES, ids=label)
+def test_links_lead_to_files(page: Path) -> None:
+    for found in LINK.finditer(FENCE.sub("", page.read_text(encoding="utf-8"))):
+        target = (found[1] or found[2]).split("#")[0]
+        if target and "://" not in target:
+            assert (page.parent / target).exists(), target
+
+
+def test_the_map_names_every_page() -> None:
+    text = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    pages = {page.name for page in (ROOT / "docs").glob("*.md")} - {"index.md"}
+    assert pages == {name for name in pages if f"]({name})" in text}
