@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import weft
 from random_programs import batches, programs
+from small_programs import within
 from weft.interpreter import reference
 from weft.interpreter.batched import run_batch
 from weft.language.tables import LIMIT
@@ -46,6 +47,7 @@ def together(program: weft.Program, inputs: list[list[int]], **given: Any) -> Ou
         return str(error)
 
 
+@within(10)
 def check_agreement(program: weft.Program, inputs: list[list[int]], **given: Any) -> None:
     expected, found = one_by_one(program, inputs, **given), together(program, inputs, **given)
     if isinstance(expected, str) or isinstance(found, str):

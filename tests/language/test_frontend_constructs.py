@@ -46,7 +46,7 @@ FOLLOWED = {
     "match values": "match z.a:\n    case 0:\n        z.b = 1\n    case 1 | 2:\n        z.b = 0",
     "match wildcard": "match z.a:\n    case 0:\n        z.b = 1\n    case _:\n        z.c = 1",
     "match guard": "match z.a:\n    case v if v > z.b:\n        z.b = v\n    case _:\n        pass",
-    "match pair": "match z.a, z.b:\n    case 0, v:\n        z.c = v > 0\n    case 1, 1:\n        z.a = 0",
+    "match pair": "match z.a, z.b:\n    case 0, v:\n        z.c = v % 2\n    case _:\n        pass",
     "and": "z.c = bool(z.a and z.b)",
     "or": "if z.a == 1 or z.b == 1:\n    z.c = 1",
     "not": "z.c = not z.a",

@@ -26,7 +26,7 @@ few = settings(
 many = settings(few, max_examples=3000)
 
 
-@within(20)
+@within(5)
 def understood(program: weft.Program) -> weft.Program:
     """The program, if it is not one of those that are refused for the size of a table."""
     try:
@@ -46,7 +46,7 @@ def executed(program: weft.Program, state: dict[str, Any]) -> dict[str, Any] | N
         return None
 
 
-@within(20)
+@within(5)
 def check_updates(program: weft.Program, state: dict[str, Any]) -> None:
     after = executed(program, state)
     if after is not None:
@@ -58,7 +58,7 @@ def check_updates(program: weft.Program, state: dict[str, Any]) -> None:
         assert not program.updates.can_apply(state)
 
 
-@within(20)
+@within(5)
 def check_rules(program: weft.Program, state: dict[str, Any]) -> None:
     after = executed(program, state)
     if after is None:
@@ -69,6 +69,7 @@ def check_rules(program: weft.Program, state: dict[str, Any]) -> None:
     assert [r for r in fired if r.new == r.old] == []
 
 
+@within(5)
 def check_rule_set(program: weft.Program) -> None:
     listed = list(program.rules)
     assert len(program.rules) == len(listed)

@@ -75,51 +75,49 @@ Cases = list[tuple[Conjunction, int]]
 class Lowering:
     """The circuit of a problem."""
 
-    def __init__(self, problem: Problem, expansion: Expansion) -> None:
+    def __init__(self, problem: Problem, expansion: Expansion, spread: int = 4) -> None:
         self.problem = problem
+        self.spread = spread  # up to so many cubes, a test becomes as many guards
         self.variables = problem.variables
         self.whole = problem.program.variables
         self.circuit = expansion.circuit
         self.expansion = expansion
-        self._tests: dict[tuple[int, bool], Conjunction | None] = {}
+        self._tests: dict[tuple[int, bool], list[Conjunction]] = {}
         self._sums: dict[int, Sum | None] = {}
         for update in problem.updates:
-            guard = self.condition(update.guard)
-            if guard is not None:
+            for guard in self.condition(update.guard):
                 self.assign(update, guard, update.expression)
 
     # Conditions
 
-    def condition(self, guard: Iterable[tuple[Expression, bool]]) -> Conjunction | None:
-        """All tests of a guard; None where they cannot all hold."""
-        found: Conjunction | None = Conjunction()
+    def condition(self, guard: Iterable[tuple[Expression, bool]]) -> list[Conjunction]:
+        """All tests of a guard, as conditions that exclude each other; none if it cannot hold."""
+        found = [Conjunction()]
         for test, held in guard:
-            part = self.test(test, held)
-            if part is None or found is None:
-                return None
-            found = found.both(part)
+            pairs = ((one, part) for one in found for part in self.test(test, held))
+            found = [both for one, part in pairs if (both := one.both(part)) is not None]
         return found
 
-    def test(self, node: Expression, held: bool) -> Conjunction | None:
-        """One test; None where it never comes out so."""
+    def test(self, node: Expression, held: bool) -> list[Conjunction]:
+        """One test, as conditions that exclude each other; none if it never comes out so."""
         key = (id(node), held)
         if key not in self._tests:
             self._tests[key] = self._test(node, held)
         return self._tests[key]
 
-    def _test(self, node: Expression, held: bool) -> Conjunction | None:
+    def _test(self, node: Expression, held: bool) -> list[Conjunction]:
         split = literals(node, held)
         if len(split) > 1 or split[0][0] is not node:
             return self.condition(split)
         names = reads(node)
         if not names:
-            return Conjunction() if bool(evaluate(node, {})) is held else None
+            return [Conjunction()] if bool(evaluate(node, {})) is held else []
         if len(names) == 1:
             return self._single(names[0], node, held)
         compared = self._compared(node, held)
-        return compared if compared is not None else self._by_cubes(node, held)
+        return [compared] if compared is not None else self._by_cubes(node, held)
 
-    def _single(self, name: str, node: Expression, held: bool) -> Conjunction | None:
+    def _single(self, name: str, node: Expression, held: bool) -> list[Conjunction]:
         """A test of one variable: the values that pass."""
         passing = set()
         known = self.variables[name].range.values
@@ -130,8 +128,8 @@ class Lowering:
             except Exception:
                 continue
         if not passing:
-            return None
-        return Conjunction({name: frozenset(passing)} if len(passing) < len(known) else {})
+            return []
+        return [Conjunction({name: frozenset(passing)} if len(passing) < len(known) else {})]
 
     def _compared(self, node: Expression, held: bool) -> Conjunction | None:
         """A comparison of whole-valued sums: threshold units. None where it is none."""
@@ -172,19 +170,17 @@ class Lowering:
         unit = self.circuit.unit(total.shifted(1 - bound), f"{note}: at least {bound}")
         return Sum(units=((unit, 1),))
 
-    def _by_cubes(self, node: Expression, held: bool) -> Conjunction | None:
+    def _by_cubes(self, node: Expression, held: bool) -> list[Conjunction]:
         """Any other test of several variables: the cubes where it comes out so."""
         cubes = self._cubes(node, lambda result: truth(result) is held)
-        if not cubes:
-            return None
-        if len(cubes) == 1:
-            return Conjunction(dict(cubes[0]))
+        if len(cubes) <= max(1, self.spread):
+            return [Conjunction(dict(cube)) for cube in cubes]
         others = self._cubes(node, lambda result: truth(result) is (not held))
         if len(others) < len(cubes):
             total = Sum(bias=1).plus(self._any_of(others, show(node)), -1)
         else:
             total = self._any_of(cubes, show(node))
-        return Conjunction({}, (total,))
+        return [Conjunction({}, (total,))]
 
     def _decision(self, node: Expression) -> Decision:
         """The diagram of an expression. Heads are tested last, only where they are read.
@@ -312,10 +308,14 @@ class Lowering:
                 total = total.plus(self._any_of(listed, show(node)), value - common)
         return total
 
-    def _as_sum(self, condition: Conjunction | None) -> Sum:
-        """A condition as a sum that is 1 or 0."""
-        if condition is None:
-            return Sum()
+    def _as_sum(self, conditions: list[Conjunction]) -> Sum:
+        """Conditions that exclude each other, as a sum that is 1 where one of them holds."""
+        total = Sum()
+        for condition in conditions:
+            total = total.plus(self._condition_as_sum(condition))
+        return total
+
+    def _condition_as_sum(self, condition: Conjunction) -> Sum:
         if not condition.atoms and len(condition.indicators) == 1:
             return condition.indicators[0]
         if len(condition.atoms) == 1 and not condition.indicators:
@@ -357,12 +357,12 @@ class Lowering:
 
     def assign(self, update: Update, guard: Conjunction, node: Expression) -> None:
         """The units that assign an expression's value where a guard holds."""
-        if isinstance(node, Choice) and len(reads(node)) > 1 and self.sum(node) is None:
+        if isinstance(node, Choice) and len(reads(node)) > 1:
             for held, side in ((True, node.then), (False, node.otherwise)):
-                part = self.test(node.test, held)
-                both = None if part is None else guard.both(part)
-                if both is not None:
-                    self.assign(update, both, side)
+                for part in self.test(node.test, held):
+                    both = guard.both(part)
+                    if both is not None:
+                        self.assign(update, both, side)
             return
         value = self.value(update.variable, node, bool(guard.indicators))
         note = f"{update.variable} := {show(node)}"
@@ -415,7 +415,7 @@ class Lowering:
     def _steps(self, variable: str, node: Expression) -> Steps | None:
         """The value as a function of one whole-valued sum, below functions of one argument."""
         inner, outer = _peeled(node)
-        total = self.sum(inner)
+        total = self.sum(inner) if len(reads(inner)) == 1 or _is_arithmetic(inner) else None
         if total is None and isinstance(inner, Apply) and inner.function in _COMPARED:
             left, right = (self.sum(argument) for argument in inner.arguments)
             if left is not None and right is not None:
@@ -527,6 +527,15 @@ def _peeled(node: Expression) -> tuple[Expression, list[Callable[[Any], Any]]]:
             return node, outer
         outer.insert(0, _with_constants(node, varying[0]))
         node = node.arguments[varying[0]]
+
+
+def _is_arithmetic(node: Expression) -> bool:
+    return isinstance(node, Apply) and node.function in (
+        operator.add,
+        operator.sub,
+        operator.neg,
+        operator.mul,
+    )
 
 
 def _with_constants(node: Apply, place: int) -> Callable[[Any], Any]:

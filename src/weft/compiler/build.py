@@ -1,0 +1,277 @@
+"""From a program to a Transformer: the passes in order.
+
+program -> problem (slicing, reach) -> circuit (lower, or level0) -> matrices -> Transformer
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from weft.compiler import level0
+from weft.compiler.attention import AttentionMatrices, compile_heads
+from weft.compiler.circuit import Circuit
+from weft.compiler.expand import Expansion
+from weft.compiler.lower import Lowering
+from weft.compiler.matrices import FeedForwardMatrices, as_relu, encoding, lay_out
+from weft.compiler.precision import Format, format_of
+from weft.compiler.problem import Problem, start
+from weft.compiler.reach import find_reachable, initial_values
+from weft.compiler.slicing import merge_heads, remove_dead
+from weft.compiler.slots import make_layout
+from weft.errors import WeftError
+from weft.language.frontend import deep_recursion
+from weft.language.program import Program, as_program
+from weft.language.ranges import Number
+from weft.models.config import Activation, TransformerConfig
+from weft.models.layout import Layout
+from weft.models.transformer import DTYPES, Transformer
+
+DEFAULT_LENGTH = 64
+"""The longest input for programs that must know one, where none is given."""
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A compiled model, and how it came about.
+
+    Attributes:
+        program: what was compiled.
+        model: the Transformer that computes it.
+        level: 0 or 2.
+        rules: how many rules the step has, with one value per constraint at level 0.
+        max_length: the longest input it is made for; None for any.
+        notes: what each pass did.
+        seconds: how long it took.
+    """
+
+    program: Program
+    model: Transformer
+    level: int
+    rules: int
+    max_length: int | None
+    notes: tuple[tuple[str, str], ...]
+    seconds: float
+
+    @property
+    def hidden_units(self) -> int:
+        """Hidden units of the feed-forward, all hidden layers together."""
+        return sum(self.model.config.hidden)
+
+    @property
+    def parameters(self) -> int:
+        """How many numbers the model has."""
+        return sum(parameter.numel() for parameter in self.model.parameters())
+
+    def sizes(self) -> dict[str, Any]:
+        """The sizes of the model, for scripts."""
+        config = self.model.config
+        return {
+            "rules": self.rules,
+            "hidden_units": self.hidden_units,
+            "hidden": list(config.hidden),
+            "d_model": config.width,
+            "heads": config.heads,
+            "parameters": self.parameters,
+            "max_length": self.max_length,
+            "seconds": round(self.seconds, 3),
+        }
+
+
+def compile_program(
+    program: Program | type[Program],
+    *,
+    level: int = 2,
+    max_length: int | None = None,
+    activation: Activation = "clipped",
+    dtype: str = "float32",
+) -> Compiled:
+    """Compile a program into the weights of a Transformer.
+
+    Args:
+        program: a program, or its class.
+        level: 2 for a small model, 0 for the paper's construction with one unit a rule.
+        max_length: the longest input; only programs that name positions or average need one.
+        activation: `clipped`, or `relu` with two units for each clipped one.
+        dtype: `float32`, `float64` or `bfloat16`.
+
+    Example:
+        >>> import torch, weft
+        >>> compiled = weft.compile(weft.program("parity"))
+        >>> compiled.hidden_units
+        3
+        >>> tokens = torch.tensor([[2, 1, 0, 1]])  # s 1 0 1
+        >>> compiled.model(tokens).logits.argmax(-1).tolist()
+        [[0, 1, 1, 0]]
+    """
+    began = time.perf_counter()
+    program = as_program(program)
+    if level not in (0, 2):
+        raise WeftError(f"there is no level {level}", remedy="Choose -O 0 or -O 2")
+    format_ = format_of(dtype)
+    longest = _longest(program, max_length)
+    problem = _prepare(program, level, longest)
+    numbers = [n for n in problem.heads if isinstance(program.variables[n].range, Number)]
+    cancelled = numbers if level == 0 else [n for n in problem.heads if n not in numbers]
+    layout = make_layout(problem)
+    width = layout.width
+    with deep_recursion():
+        problem, matrices, rules = _feed_forward(problem, layout, level, longest, format_)
+    if activation == "relu":
+        matrices = as_relu(matrices)
+    attention = compile_heads(problem, layout, width, format_, cancelled)
+    model = _assemble(problem, layout, matrices, attention, activation, dtype, longest)
+    seconds = time.perf_counter() - began
+    limit = longest if _needs_length(program) else None
+    return Compiled(program, model, level, rules, limit, problem.notes, seconds)
+
+
+def _prepare(program: Program, level: int, longest: int | None) -> Problem:
+    problem = start(program)
+    if level == 0:
+        return problem.noted("level 0", "one unit a rule, as in the ALTA paper")
+    return find_reachable(merge_heads(remove_dead(problem)), longest)
+
+
+SPREADS = (0, 4, 16)
+"""Up to how many cubes a test is spread over guards, instead of having units of its own."""
+
+
+def _feed_forward(
+    problem: Problem, layout: Layout, level: int, longest: int | None, format_: Format
+) -> tuple[Problem, FeedForwardMatrices, int]:
+    """The matrices; at level 2 the smallest of a few ways to lower the updates."""
+    program = problem.program
+    if level == 0:
+        circuit = Circuit(program.variables)
+        expansion = Expansion(problem, circuit, longest, format_)
+        rules = level0.lower_rules(program, circuit, expansion)
+        matrices = lay_out(circuit, layout, layout.width)
+        units = " + ".join(map(str, matrices.hidden))
+        return problem.noted("rules", f"{units} units for {rules:,} rules"), matrices, rules
+    tried = []
+    for spread in SPREADS:
+        circuit = Circuit(program.variables)
+        expansion = Expansion(problem, circuit, longest, format_)
+        Lowering(problem, expansion, spread)
+        for name in problem.heads:
+            if isinstance(program.variables[name].range, Number):
+                expansion.clear_exactly(name)
+        tried.append(lay_out(circuit, layout, layout.width))
+    matrices = min(tried, key=lambda found: sum(found.hidden))
+    rules = len(program.rules)
+    counts = ", ".join(str(sum(found.hidden)) for found in tried)
+    units = " + ".join(map(str, matrices.hidden))
+    what = f"{units} units for {rules:,} rules (tests spread over 0, 4, 16 guards: {counts})"
+    return problem.noted("updates", what), matrices, rules
+
+
+def _needs_length(program: Program) -> bool:
+    averages = any(isinstance(program.variables[name].range, Number) for name in program.heads)
+    return averages or any(v.position is not None for v in program.variables.values())
+
+
+def _longest(program: Program, given: int | None) -> int | None:
+    """The longest input, where the program must know it."""
+    if not _needs_length(program):
+        return given
+    declared = program.definition.positions
+    if given is None:
+        return declared if declared is not None else DEFAULT_LENGTH
+    if declared is not None and given > declared:
+        raise WeftError(
+            f"it has {declared} positions and cannot be compiled for {given}",
+            subject=program.name,
+            remedy="Make the program with more positions",
+        )
+    return given
+
+
+def _assemble(
+    problem: Problem,
+    layout: Layout,
+    matrices: FeedForwardMatrices,
+    attention: AttentionMatrices,
+    activation: Activation,
+    dtype: str,
+    longest: int | None,
+) -> Transformer:
+    program = problem.program
+    definition = program.definition
+    size = program.vocabulary.size
+    if size is None:
+        initial_values(program, next(iter(program.variables.values())), longest)
+        size = 1
+    by_position = [v for v in problem.variables.values() if v.position is not None]
+    output = layout[definition.output]
+    halt = None
+    if definition.halt is not None:
+        slot = layout[definition.halt.variable]
+        halt = slot.start + program.variables[slot.name].range.codes[definition.halt.value]
+    fixed = program.layers if definition.halt is None else None
+    config = TransformerConfig(
+        vocabulary=size,
+        outputs=output.size,
+        width=layout.width,
+        heads=attention.heads,
+        key_width=attention.query.shape[2],
+        value_width=attention.value.shape[2],
+        hidden=matrices.hidden,
+        activation=activation,
+        max_layers=program.max_layers if fixed is None else fixed,
+        positions=longest if by_position else None,
+        offsets=None if attention.bias is None else (attention.bias.shape[1] - 3) // 2,
+        causal=program.causal,
+        halt=halt,
+        dtype=dtype,
+    )
+    model = Transformer(config, layout)
+    weights = {"embedding": _token_table(problem, layout, size)}
+    if by_position:
+        assert longest is not None
+        weights["position_embedding"] = _position_table(problem, layout, longest)
+    for name in ("query", "key", "value", "output", "bias", "sink"):
+        matrix = getattr(attention, name)
+        if matrix is not None:
+            weights[f"layers.0.attention.{name}"] = matrix
+    for place, (weight, bias) in enumerate(zip(matrices.weights, matrices.biases, strict=True)):
+        weights[f"layers.0.feed_forward.weights.{place}"] = weight
+        weights[f"layers.0.feed_forward.biases.{place}"] = bias
+    unembedding = np.zeros((output.size, layout.width))
+    unembedding[np.arange(output.size), np.arange(output.start, output.start + output.size)] = 1.0
+    weights["unembedding"] = unembedding
+    tensors = {name: torch.from_numpy(array).to(DTYPES[dtype]) for name, array in weights.items()}
+    model.load_state_dict(tensors)
+    model.requires_grad_(False)
+    return model.eval()
+
+
+def _token_table(problem: Problem, layout: Layout, size: int) -> np.ndarray[Any, Any]:
+    """What each token puts into the stream: variables that start from it, and defaults."""
+    table = np.zeros((size, layout.width))
+    for name, variable in problem.program.variables.items():
+        if name in layout and not variable.is_head and variable.position is None:
+            for number in range(size):
+                value = variable.initial(problem.program.vocabulary.name(number), 0)
+                _put(table[number], layout, name, variable.range.codes[value])  # type: ignore[index]
+    return table
+
+
+def _position_table(problem: Problem, layout: Layout, longest: int) -> np.ndarray[Any, Any]:
+    """What each position puts into the stream."""
+    table = np.zeros((longest, layout.width))
+    for name, variable in problem.program.variables.items():
+        if name in layout and variable.position is not None:
+            for position in range(longest):
+                value = variable.initial(None, position)
+                _put(table[position], layout, name, variable.range.codes[value])  # type: ignore[index]
+    return table
+
+
+def _put(row: np.ndarray[Any, Any], layout: Layout, name: str, code: int) -> None:
+    for dimension, amount in encoding(layout[name], code).items():
+        row[dimension] = amount
