@@ -96,6 +96,17 @@ class BatchRun(Sequence[Run]):
         """The answers, decoded by the program."""
         return [run.result for run in self]
 
+    def states(self, layer: int, stage: str) -> dict[str, Array]:
+        """The codes of every variable at one layer of a traced batch of one chunk.
+
+        The positions of all sequences that ran this layer, one after the other. `stage` is
+        `attended` or `after`; an undefined head has one code more than it has values.
+        """
+        (history,) = self._history
+        moment = history[layer - 1][1 if stage == "attended" else 2]
+        running = (moment.sequences >= 0)[moment.layout.rows]
+        return {name: column[running] for name, column in moment.columns.items()}
+
     def _trace(self, place: int) -> Trace:
         layers = []
         for moments in self._history[int(self._chunks[place])]:

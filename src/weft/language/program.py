@@ -18,6 +18,8 @@ from weft.language.ranges import OutOfRange, Range, Undefined, Value
 from weft.language.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
+    import random
+
     from weft.language.rules import RuleSet
     from weft.language.stream import Stream
     from weft.language.updates import Updates
@@ -253,6 +255,17 @@ class Program(metaclass=ProgramType):
     def decode(self, stream: Stream) -> Any:
         """The result from the last stream. Override it to say what the answer is."""
         return stream[self.definition.output]
+
+    def sample(self, rng: random.Random, length: int) -> Sequence[Any]:
+        """A random input of about this length, for checks. Override it to give sensible ones."""
+        size = self.vocabulary.size
+        if size is None:
+            raise WeftError(
+                "its tokens are not declared, so none can be drawn",
+                subject=self.name,
+                remedy="Declare `tokens`, or override `sample`",
+            )
+        return [self.vocabulary.name(rng.randrange(size)) for _ in range(length)]
 
     def __repr__(self) -> str:
         return f"<program {self.name}>"

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -22,6 +23,7 @@ from torch import Tensor, nn
 from weft.errors import WeftError
 from weft.models.config import TransformerConfig
 from weft.models.layout import Layout
+from weft.models.reading import read_stream
 
 Watcher = Callable[[int, str, Tensor, Tensor], None]
 """Called with the layer, `attended` or `after`, the rows of the batch, and their stream."""
@@ -141,6 +143,7 @@ class Transformer(nn.Module):
         super().__init__()
         self.config = config
         self.stream_layout = layout
+        self.vocabulary: Any = None
         self.embedding = nn.Parameter(torch.zeros(config.vocabulary, config.width))
         if config.positions is not None:
             self.position_embedding = nn.Parameter(torch.zeros(config.positions, config.width))
@@ -156,6 +159,10 @@ class Transformer(nn.Module):
                 "this model's stream has no layout", remedy="Only compiled models have one"
             )
         return self.stream_layout
+
+    def read(self, stream: Tensor) -> dict[str, list[Any]]:
+        """The variables of a compiled model's stream (... d) as nested lists; None: undefined."""
+        return read_stream(stream, self.layout)
 
     def embed(self, tokens: Tensor) -> Tensor:
         """The first stream (b l d)."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 from typing import Any
 
@@ -64,6 +65,12 @@ class Addition(weft.Program):
             )
         width = max(map(len, parts))
         return self.vocabulary.parse("s" + "+".join(part.zfill(width) for part in parts) + "e")
+
+    def sample(self, rng: random.Random, length: int) -> Sequence[Any]:
+        """A sum of two random numbers; it needs at least five tokens."""
+        digits = max(1, (length - 3) // 2)
+        left, right = (rng.randrange(10**digits) for _ in range(2))
+        return self.encode(f"{left:0{digits}}+{right:0{digits}}")
 
     def decode(self, stream: weft.Stream) -> Any:
         """The sum, as a number."""

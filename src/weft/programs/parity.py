@@ -6,6 +6,7 @@ lesson.
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 from typing import Any
 
@@ -43,6 +44,10 @@ class Parity(weft.Program):
     def decode(self, stream: weft.Stream) -> Any:
         """The parity of the whole string."""
         return stream["parity"][-1]
+
+    def sample(self, rng: random.Random, length: int) -> Sequence[Any]:
+        """A start mark and random bits."""
+        return [START, *(rng.randrange(2) for _ in range(length - 1))]
 
 
 class ParityAbsolute(weft.Program):
@@ -97,7 +102,9 @@ class ParitySum(weft.Program):
 
     def step(z: Any) -> None:
         ones = round(1 / z.share) - 1
-        z.parity = ones % 2
+        if ones % 2:
+            z.parity = 1
 
     encode = Parity.encode
     decode = Parity.decode
+    sample = Parity.sample

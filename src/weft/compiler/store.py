@@ -1,0 +1,212 @@
+"""Compiled models on disk: weights, config, and a card that people can read.
+
+A folder with `model.safetensors`, `config.json` and `card.md`, written as a whole or not at all. Nothing
+is ever unpickled, and loading needs no source of the program.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+
+import weft
+from weft.compiler.build import Compiled
+from weft.errors import WeftError
+from weft.language.program import Program
+from weft.language.vocabulary import Vocabulary
+from weft.models.config import config_from_dict
+from weft.models.layout import layout_from_list
+from weft.models.transformer import Transformer
+
+FORMAT = 1
+
+
+def save(compiled: Compiled, folder: str | Path, *, name: str = "") -> None:
+    """Write a compiled model to a folder, which is replaced if it holds one already.
+
+    Args:
+        compiled: what to write.
+        folder: where to.
+        name: how to find the program again (a library name, or path/file.py:Class).
+    """
+    target = Path(folder)
+    if target.exists() and not (target / "config.json").is_file() and any(target.iterdir()):
+        raise WeftError(
+            f"{target} is not empty and holds no model", remedy="Choose another folder for it"
+        )
+    target.parent.mkdir(parents=True, exist_ok=True)
+    scratch = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+    try:
+        tensors = {k: v.contiguous() for k, v in compiled.model.state_dict().items()}
+        save_file(tensors, scratch / "model.safetensors")
+        description = describe(compiled, name)
+        (scratch / "config.json").write_text(json.dumps(description, indent=1) + "\n")
+        (scratch / "card.md").write_text(card(compiled, description))
+        scratch.chmod(0o755)
+        _swap(scratch, target)
+    except BaseException:
+        shutil.rmtree(scratch, ignore_errors=True)
+        raise
+
+
+def _swap(scratch: Path, target: Path) -> None:
+    """Put a finished folder in the place of another."""
+    if not target.exists():
+        os.replace(scratch, target)
+        return
+    old = Path(tempfile.mkdtemp(prefix=f".{target.name}-old-", dir=target.parent))
+    os.replace(target, old / "model")
+    os.replace(scratch, target)
+    shutil.rmtree(old)
+
+
+def describe(compiled: Compiled, name: str) -> dict[str, Any]:
+    """All that is written beside the weights."""
+    vocabulary = compiled.program.vocabulary
+    return {
+        "format": FORMAT,
+        "weft": weft.__version__,
+        "program": {
+            "name": compiled.program.name,
+            "found_as": name,
+            "source_hash": source_hash(compiled.program),
+            "tokens": None if vocabulary.names is None else list(vocabulary.names),
+        },
+        "level": compiled.level,
+        "max_length": compiled.max_length,
+        "sizes": compiled.sizes(),
+        "passes": [list(note) for note in compiled.notes],
+        "config": compiled.model.config.as_dict(),
+        "layout": compiled.model.layout.as_list(),
+        "verified": {},
+    }
+
+
+def source_hash(program: Program) -> str:
+    """A hash of the program's source, so that a model can be told from its program's next version."""
+    try:
+        text = inspect.getsource(inspect.getmodule(type(program)) or type(program))
+    except (OSError, TypeError):
+        text = program.name
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def card(compiled: Compiled, description: dict[str, Any]) -> str:
+    """A page about the model."""
+    sizes = compiled.sizes()
+    length = sizes["max_length"] or "any"
+    lines = [
+        f"# {compiled.program.name}, compiled",
+        "",
+        inspect.cleandoc(type(compiled.program).__doc__ or ""),
+        "",
+        "| | |",
+        "|---|---|",
+        f"| level | {compiled.level} |",
+        f"| rules | {sizes['rules']:,} |",
+        f"| hidden units | {sizes['hidden_units']:,} ({' + '.join(map(str, sizes['hidden']))}) |",
+        f"| stream | {sizes['d_model']} dimensions |",
+        f"| heads | {sizes['heads']} |",
+        f"| parameters | {sizes['parameters']:,} |",
+        f"| number format | {compiled.model.config.dtype} |",
+        f"| longest input | {length} |",
+        f"| source hash | {description['program']['source_hash'][:16]} |",
+        "",
+        "## Stream",
+        "",
+        "| variable | dimensions | kind |",
+        "|---|---|---|",
+    ]
+    for slot in compiled.model.layout.values():
+        kind = f"{slot.kind}, head" if slot.is_head else slot.kind
+        lines.append(f"| {slot.name} | {slot.start}..{slot.start + slot.size - 1} | {kind} |")
+    lines += ["", "## Passes", "", *(f"- {name}: {what}" for name, what in compiled.notes)]
+    lines += ["", "## Verified", "", "Nothing yet; `weft prove` and `weft check` say.", ""]
+    return "\n".join(lines)
+
+
+def load(folder: str | Path) -> Transformer:
+    """The model in a folder that `weft compile` wrote. Needs no source of the program.
+
+    Example:
+        >>> import tempfile, weft
+        >>> folder = tempfile.mkdtemp() + "/parity"
+        >>> weft.save(weft.compile(weft.program("parity")), folder)
+        >>> weft.load(folder).layout["parity"].dimensions
+        slice(0, 2, None)
+    """
+    path = Path(folder)
+    description = read_description(path)
+    try:
+        config = config_from_dict(description["config"])
+        layout = layout_from_list(description["layout"])
+    except (KeyError, TypeError) as error:
+        raise WeftError(f"{path / 'config.json'} is not complete: {error}") from None
+    model = Transformer(config, layout)
+    model.load_state_dict(_weights(path, model))
+    names = description.get("program", {}).get("tokens")
+    model.vocabulary = Vocabulary(
+        names=None if names is None else tuple(names), size=config.vocabulary
+    )
+    model.requires_grad_(False)
+    return model.eval()
+
+
+def read_description(path: Path) -> dict[str, Any]:
+    """What `config.json` says."""
+    if not path.is_dir():
+        raise WeftError(
+            f"there is no folder {path}", remedy="Give a folder that `weft compile` wrote"
+        )
+    try:
+        description = json.loads((path / "config.json").read_text())
+    except FileNotFoundError:
+        raise WeftError(
+            f"{path} holds no model: config.json is missing",
+            remedy="Give a folder that `weft compile` wrote",
+        ) from None
+    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise WeftError(
+            f"{path / 'config.json'} cannot be read: {error}", remedy="Compile the model again"
+        ) from None
+    if not isinstance(description, dict) or description.get("format") != FORMAT:
+        raise WeftError(
+            f"{path / 'config.json'} is not a model of this version of Weft",
+            remedy="Compile the model again",
+        )
+    return description
+
+
+def _weights(path: Path, model: Transformer) -> dict[str, torch.Tensor]:
+    """The weights, each of the shape and kind that the config asks for."""
+    file = path / "model.safetensors"
+    try:
+        weights = load_file(file)
+    except (OSError, SafetensorError) as error:
+        raise WeftError(
+            f"{file} cannot be read: {str(error).splitlines()[0]}", remedy="Compile the model again"
+        ) from None
+    expected = model.state_dict()
+    for name, tensor in expected.items():
+        found = weights.get(name)
+        if found is None or found.shape != tensor.shape or found.dtype != tensor.dtype:
+            what = "missing" if found is None else f"{tuple(found.shape)} {found.dtype}"
+            raise WeftError(
+                f"{file} does not fit its config: {name} is {what}, not {tuple(tensor.shape)} "
+                f"{tensor.dtype}",
+                remedy="Compile the model again",
+            )
+    extra = set(weights) - set(expected)
+    if extra:
+        raise WeftError(f"{file} does not fit its config: unknown {sorted(extra)[0]}")
+    return weights
