@@ -5,7 +5,7 @@ from __future__ import annotations
 import linecache
 import os
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
@@ -16,6 +16,7 @@ class Location:
     line: int
     column: int | None = None
     end_column: int | None = None
+    owner: str = field(default="", compare=False)  # the class that it stands in, where known
 
     def __str__(self) -> str:
         return f"{os.path.basename(self.file)}:{self.line}"
@@ -69,7 +70,12 @@ class WeftError(ValueError):
 def caller_location(depth: int) -> Location:
     """Where the code `depth` frames above the caller of this function stands."""
     frame = sys._getframe(depth + 1)
-    return Location(frame.f_code.co_filename, frame.f_lineno)
+    owner = ""
+    if "__qualname__" in frame.f_locals:  # the body of a class
+        owner = frame.f_code.co_name
+    elif frame.f_code.co_name == "__init__" and "self" in frame.f_locals:
+        owner = type(frame.f_locals["self"]).__name__
+    return Location(frame.f_code.co_filename, frame.f_lineno, owner=owner)
 
 
 def did_you_mean(name: str, known: list[str]) -> str:

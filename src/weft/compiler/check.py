@@ -1,4 +1,4 @@
-"""Reference, batched and compiled side by side: every variable, at every layer, on random inputs."""
+"""Reference, batched and compiled side by side: every variable at every layer, random inputs."""
 
 from __future__ import annotations
 

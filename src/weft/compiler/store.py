@@ -1,7 +1,7 @@
 """Compiled models on disk: weights, config, and a card that people can read.
 
-A folder with `model.safetensors`, `config.json` and `card.md`, written as a whole or not at all. Nothing
-is ever unpickled, and loading needs no source of the program.
+A folder with `model.safetensors`, `config.json` and `card.md`, written as a whole or not at all.
+Nothing is ever unpickled, and loading needs no source of the program.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def describe(compiled: Compiled, name: str) -> dict[str, Any]:
 
 
 def source_hash(program: Program) -> str:
-    """A hash of the program's source, so that a model can be told from its program's next version."""
+    """A hash of the program's source, to tell a model from its program's next version."""
     try:
         text = inspect.getsource(inspect.getmodule(type(program)) or type(program))
     except (OSError, TypeError):

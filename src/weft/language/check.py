@@ -5,7 +5,9 @@ Every mistake is found here, before anything runs, and named with its class, lin
 
 from __future__ import annotations
 
-from types import MappingProxyType
+import ast
+import linecache
+from types import FunctionType, MappingProxyType
 from typing import Any
 
 from weft.errors import Location, WeftError, did_you_mean
@@ -16,7 +18,7 @@ from weft.language.declare import (
     VariableDeclaration,
 )
 from weft.language.names import accesses
-from weft.language.program import Definition, Halt, Head, Program, Variable
+from weft.language.program import Definition, Halt, Head, Program, Variable, plain_step
 from weft.language.ranges import Categorical, Number, OutOfRange, Range, Subset, Value
 from weft.language.vocabulary import Vocabulary, vocabulary
 
@@ -26,6 +28,7 @@ ROLES = ("output", "halt")
 def define(program: Program) -> Definition:
     """The checked definition of a program written as a class."""
     declared = collect(program)
+    check_words(program, declared)
     definition = build(
         program.name,
         declared,
@@ -36,6 +39,61 @@ def define(program: Program) -> Definition:
     )
     check_step(program.name, definition, program.step_function)
     return definition
+
+
+def check_words(program: Program, declared: dict[str, Declaration]) -> None:
+    """The attributes of a program that are not declarations: counts, and the step."""
+    for word in ("positions", "layers", "max_layers"):
+        value = getattr(program, word)
+        if value is not None and (not isinstance(value, int) or value < 0):
+            raise WeftError(
+                f"{word} is {value!r}",
+                subject=f"{program.name}.{word}",
+                where=attribute_location(program.name, declared, word),
+                remedy=f"Give a whole number, as in {word} = 10",
+            )
+    step = plain_step(type(program))
+    if step is not None and (
+        not isinstance(step, FunctionType) or step.__code__.co_argcount not in (1, 2)
+    ):
+        raise WeftError(
+            "step is not a function of the state",
+            subject=f"{program.name}.step",
+            where=attribute_location(program.name, declared, "step"),
+            remedy="Write def step(z), or def step(self, z) where it needs parameters",
+        )
+
+
+def attribute_location(
+    owner: str, declared: dict[str, Declaration], attribute: str
+) -> Location | None:
+    """Where a class (or its `__init__`) assigns an attribute; the class itself if nowhere."""
+    places = [declaration.where for declaration in declared.values()]
+    if not places:
+        return None
+    file = places[0].file
+    try:
+        tree = ast.parse("".join(linecache.getlines(file)))
+    except SyntaxError:
+        return None
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef) and node.name == owner:
+            if node.lineno <= places[0].line <= (node.end_lineno or node.lineno):
+                found = _assignment(node, attribute)
+                return Location(file, found or places[0].line)
+    return None
+
+
+def _assignment(cls: ast.ClassDef, attribute: str) -> int | None:
+    for node in ast.walk(cls):
+        if isinstance(node, ast.FunctionDef) and node.name == attribute:
+            return node.lineno
+        if isinstance(node, ast.Assign):
+            parts = (part for target in node.targets for part in ast.walk(target))
+            names = {getattr(part, "id", getattr(part, "attr", None)) for part in parts}
+            if attribute in names:
+                return node.lineno
+    return None
 
 
 def collect(program: Program) -> dict[str, Declaration]:
@@ -52,6 +110,14 @@ def collect(program: Program) -> dict[str, Declaration]:
                     where=value.where,
                     remedy=f"Choose another name, such as '{name}_'",
                 )
+            other = next((n for n, known in declared.items() if known is value), name)
+            if other != name:
+                raise WeftError(
+                    f"it is '{other}' under a second name",
+                    subject=f"{program.name}.{name}",
+                    where=attribute_location(program.name, declared, name),
+                    remedy=f"Use '{other}', or declare a variable of its own",
+                )
             declared[name] = value
     return declared
 
@@ -66,7 +132,7 @@ def build(
     positions: int | None,
 ) -> Definition:
     """A definition from named declarations, each of them checked."""
-    words = _vocabulary(owner, tokens)
+    words = _vocabulary(owner, declared, tokens)
     checker = _Checker(owner, declared, words, positions)
     variables: dict[str, Variable] = {}
     heads: dict[str, Head] = {}
@@ -100,6 +166,8 @@ class _Checker:
     def error(self, name: str, what: str, remedy: str, where: Location | None = None) -> WeftError:
         if where is None and name in self.declared:
             where = self.declared[name].where
+        if where is None:
+            where = attribute_location(self.owner, self.declared, name)
         return WeftError(what, subject=f"{self.owner}.{name}", where=where, remedy=remedy)
 
     def name_of(self, user: str, role: str, reference: Any) -> str:
@@ -108,7 +176,7 @@ class _Checker:
         if isinstance(name, str) and name in self.declared:
             return name
         what = f"its {role} is {reference!r}, which is no variable of {self.owner}"
-        if isinstance(reference, Declaration):
+        if isinstance(reference, Declaration):  # its repr says nothing
             what = f"its {role} was declared outside {self.owner}"
         suggestion = did_you_mean(str(name), list(self.declared))
         raise self.error(user, what, f"Name a variable of this program; {suggestion}")
@@ -270,7 +338,7 @@ class _Checker:
         if not isinstance(condition, HaltDeclaration):
             raise self.error(
                 "halt",
-                f"{condition!r} is no condition",
+                f"{_shown(condition)} is no condition",
                 "Write halt = variable == value, as in halt = done == 1",
             )
         name = self.name_of("halt", "variable", condition.variable)
@@ -302,6 +370,10 @@ _KIND: dict[type[Range], str] = {
 }
 
 
+def _shown(value: Any) -> str:
+    return "a variable" if isinstance(value, Declaration) else repr(value)
+
+
 def check_step(owner: str, definition: Definition, step: Any) -> None:
     """Every variable that `step` and its helpers name exists, and no head's output is written."""
     if step is None:
@@ -329,9 +401,13 @@ def head_write_error(owner: str, name: str, where: Location | None) -> WeftError
     )
 
 
-def _vocabulary(owner: str, tokens: Any) -> Vocabulary:
+def _vocabulary(owner: str, declared: dict[str, Declaration], tokens: Any) -> Vocabulary:
     try:
         return vocabulary(tokens)
     except WeftError as error:
-        subject = f"{owner}.tokens"
-        raise WeftError(error.what, subject=subject, remedy=error.remedy) from None
+        raise WeftError(
+            error.what,
+            subject=f"{owner}.tokens",
+            where=attribute_location(owner, declared, "tokens"),
+            remedy=error.remedy or "List the tokens, as in tokens = ['a', 'b']",
+        ) from None

@@ -236,6 +236,7 @@ def declare_var(
     if not _whole(n) or n < 1:
         raise WeftError(
             f"a variable needs at least one value, not {n!r}",
+            subject=where.owner,
             where=where,
             remedy="Give the number of its values, as in weft.var(2)",
         )
@@ -246,10 +247,19 @@ def declare_number(
     buckets: Any, token: Any, position: Any, default: Any, where: Location
 ) -> VariableDeclaration:
     """`number`, with the place it was written."""
-    listed = [float(bucket) for bucket in buckets]
+    try:
+        listed = [float(bucket) for bucket in buckets]
+    except (TypeError, ValueError):
+        raise WeftError(
+            f"{buckets!r} are no buckets",
+            subject=where.owner,
+            where=where,
+            remedy="List the values it is read as, as in weft.number([0, 0.5, 1])",
+        ) from None
     if not listed or not all(math.isfinite(bucket) for bucket in listed):
         raise WeftError(
             "a number needs at least one bucket, and all of them finite",
+            subject=where.owner,
             where=where,
             remedy="List the values it is read as, as in weft.number([0, 0.5, 1])",
         )
@@ -260,10 +270,19 @@ def declare_subset(
     n: Any, sets: Any, token: Any, position: Any, default: Any, where: Location
 ) -> VariableDeclaration:
     """`subset`, with the place it was written."""
-    range_ = ranges.subset(int(n), sets)
+    try:
+        range_ = ranges.subset(int(n), sets)
+    except (TypeError, ValueError):
+        raise WeftError(
+            f"{sets!r} are not sets of numbers below {n!r}",
+            subject=where.owner,
+            where=where,
+            remedy="List the sets it may hold, as in weft.subset(3, [{0}, {1, 2}])",
+        ) from None
     if not range_.values:
         raise WeftError(
             "a set variable needs at least one set",
+            subject=where.owner,
             where=where,
             remedy="List the sets it may hold, as in weft.subset(3, [{0}, {1, 2}])",
         )
@@ -271,6 +290,7 @@ def declare_subset(
         if not all(_whole(item) and 0 <= item < n for item in chosen):  # type: ignore[union-attr]
             raise WeftError(
                 f"the set {ranges.show_value(chosen)} is not a subset of 0..{n - 1}",
+                subject=where.owner,
                 where=where,
                 remedy="Enlarge n, or correct the set",
             )
@@ -281,12 +301,16 @@ def declare_attend(
     query: Any, key: Any, value: Any, offsets: Any, output: Any, where: Location
 ) -> HeadDeclaration:
     """`attend` and `relative`, with the place they were written."""
-    chosen = None if offsets is None else frozenset(offsets)
+    try:
+        chosen = None if offsets is None else frozenset(offsets)
+    except TypeError:
+        chosen = frozenset([None])
     if chosen is not None and not all(_whole(offset) for offset in chosen):
         raise WeftError(
-            f"relative offsets are whole numbers, not {sorted(map(str, chosen))}",
+            f"relative offsets are whole numbers, not {offsets!r}",
+            subject=where.owner,
             where=where,
-            remedy="-1 is the left neighbour, 1 the right one",
+            remedy="-1 is the left neighbour, 1 the right one; relative= takes several, as {-1, 0}",
         )
     return HeadDeclaration(query, key, value, chosen, output, where)
 

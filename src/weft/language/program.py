@@ -243,7 +243,7 @@ class Program(metaclass=ProgramType):
     @cached_property
     def step_function(self) -> Callable[[Any], None] | None:
         """`step` as a function of the state alone; None where there is none."""
-        function: Any = _plain_step(type(self))
+        function: Any = plain_step(type(self))
         if function is None or function.__code__.co_argcount == 1:
             return function  # type: ignore[no-any-return]
         return function.__get__(self)  # type: ignore[no-any-return]
@@ -286,7 +286,7 @@ def as_program(program: Program | type[Program]) -> Program:
     raise WeftError(f"{program!r} is not a program", remedy="Give a subclass of weft.Program")
 
 
-def _plain_step(cls: type) -> Any:
+def plain_step(cls: type) -> Any:
     """The function behind `step`, not bound to anything."""
     for base in cls.__mro__:
         if "step" in vars(base):

@@ -100,7 +100,13 @@ def vocabulary(tokens: Sequence[Hashable] | int | None) -> Vocabulary:
         if tokens < 1:
             raise WeftError(f"a vocabulary needs at least one token, not {tokens}")
         return Vocabulary(size=tokens)
-    names = tuple(tokens)
+    try:
+        names = tuple(tokens)
+    except TypeError:
+        raise WeftError(
+            f"tokens is {tokens!r}",
+            remedy="List them, as in tokens = ['a', 'b'], or give their number",
+        ) from None
     texts = [str(name) for name in names]
     twice = sorted({text for text in texts if texts.count(text) > 1})
     if twice or not names:

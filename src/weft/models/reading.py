@@ -36,10 +36,10 @@ def read_stream(stream: Tensor, layout: Layout) -> dict[str, list[Any]]:
 
 
 def _values(stream: Tensor, slot: Slot) -> list[Any]:
-    if slot.kind == "number":
-        return stream[..., slot.start].tolist()
-    codes = slot_codes(stream, slot).tolist()
-    return _replaced(codes, slot)
+    found: list[Any] = stream[..., slot.start].tolist()
+    if slot.kind != "number":
+        found = _replaced(slot_codes(stream, slot).tolist(), slot)
+    return found
 
 
 def _replaced(codes: Any, slot: Slot) -> Any:
