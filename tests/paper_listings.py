@@ -1,7 +1,7 @@
 """The programs of the ALTA paper in its own notation, with the helpers that it leaves out.
 
-Figures 2, 6, 7, 8, 12/13, 14/15 and 16/17. Names and structure are the paper's; constants and helpers
-that it does not print are supplied here.
+Figures 2, 6, 7, 8, 12/13, 14/15 and 16/17. Names and structure are the paper's; constants and
+helpers that it does not print are supplied here.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ NUM_STEPS = 4
 
 
 def figures_12_13(guarded: bool = True) -> Program:
-    """Addition; as printed, `init` reads `token_right` at the last position, where there is none."""
+    """Addition; as printed, `init` reads `token_right` at the last position: there is none."""
 
     def init_as_printed(x):
         if x["token_right"] == END_TOKEN:
@@ -249,7 +249,10 @@ def figures_14_15() -> Program:
     )
 
 
-WORDS = "walk look run jump left right turn and after around opposite twice thrice".split()
+WORDS = [
+    *("walk", "look", "run", "jump", "left", "right", "turn"),
+    *("and", "after", "around", "opposite", "twice", "thrice"),
+]
 EOS_ID = 13
 NUM_INPUT_TOKENS = 16  # words, end, start and memory
 EMPTY, NONTERMINAL = 0, 14

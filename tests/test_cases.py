@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from cases import CASES, Case
 
 import weft
+from cases import CASES, Case
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)

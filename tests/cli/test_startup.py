@@ -50,7 +50,10 @@ def test_importing_weft_is_silent_and_light() -> None:
 
 
 def test_language_and_both_interpreters_need_no_torch() -> None:
-    code = "import sys; sys.modules['torch'] = None\nimport weft\nweft.run_batch(weft.program('parity'), ['1'])"
+    code = (
+        "import sys; sys.modules['torch'] = None\n"
+        "import weft; weft.run_batch(weft.program('parity'), ['1'])"
+    )
     assert "weft" in imported(code)
 
 

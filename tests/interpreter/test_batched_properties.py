@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 
 import weft
@@ -23,9 +23,10 @@ few = settings(
     max_examples=150,
     deadline=None,
     print_blob=True,
+    phases=[Phase.explicit, Phase.reuse, Phase.generate],  # the slow variant makes examples small
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
-many = settings(few, max_examples=3000)
+many = settings(few, max_examples=3000, phases=list(Phase))
 
 Outcome = list[weft.Run] | str
 
@@ -47,7 +48,7 @@ def together(program: weft.Program, inputs: list[list[int]], **given: Any) -> Ou
         return str(error)
 
 
-@within(10)
+@within(5)
 def check_agreement(program: weft.Program, inputs: list[list[int]], **given: Any) -> None:
     expected, found = one_by_one(program, inputs, **given), together(program, inputs, **given)
     if isinstance(expected, str) or isinstance(found, str):

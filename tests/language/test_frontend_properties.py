@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 
 import weft
@@ -21,9 +21,10 @@ few = settings(
     max_examples=150,
     deadline=None,
     print_blob=True,
+    phases=[Phase.explicit, Phase.reuse, Phase.generate],  # the slow variant makes examples small
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
-many = settings(few, max_examples=3000)
+many = settings(few, max_examples=3000, phases=list(Phase))
 
 
 @within(5)

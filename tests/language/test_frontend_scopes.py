@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import pytest
 
+import weft
 from small_programs import assert_means_the_same, small, within
 from weft.interpreter import reference
 
@@ -139,6 +140,12 @@ STEPS = {
                 return 2 - v
             z.b = turned(z.b)
     """,
+    "a function defined after an early return": """
+        if z.a:
+            return
+        turned = lambda v: 2 - v
+        z.b = turned(z.b)
+    """,
     "a function chosen by a test": """
         turned = (lambda v: v) if z.a else (lambda v: 2 - v)
         z.b = turned(z.b)
@@ -194,35 +201,6 @@ STEPS = {
             z[name] = 0
         z.c = any(z[name] for name in ("a", "b"))
     """,
-    "a local list grows": """
-        seen = [z.a]
-        seen += (z.b,)
-        z.c = len(seen) % 2
-    """,
-    "two names for one list": """
-        seen = [z.a]
-        same = seen
-        seen += [z.b]
-        z.c = len(same) - 1
-    """,
-    "an iterator is used up": """
-        once = (v for v in (z.a, z.b))
-        z.a = sum(once) % 3
-        z.b = sum(once) % 3
-    """,
-    "a list is popped": """
-        left = [z.a, z.b]
-        p = left.pop()
-        z.b = left.pop()
-    """,
-    "nonlocal": """
-        t = 0
-        def more():
-            nonlocal t
-            t += 1
-        more()
-        z.b = t
-    """,
 }
 
 
@@ -260,3 +238,35 @@ def test_a_long_loop_is_derived_and_applied_in_no_time(name: str) -> None:
     state = {"a": 1, "b": 1, "c": 0, "x": 0.0, "s": frozenset(), "left": 0}
     with within(5):
         assert program.updates.apply(state) == reference.step(program, state)
+
+
+REFUSED = {
+    "a local list grows": """
+        seen = [z.a]
+        seen += (z.b,)
+        z.c = len(seen) % 2
+    """,
+    "two names for one list": """
+        seen = [z.a]
+        same = seen
+        seen += [z.b]
+        z.c = len(same) - 1
+    """,
+    "an iterator is used up": """
+        once = (v for v in (z.a, z.b))
+        z.a = sum(once) % 3
+        z.b = sum(once) % 3
+    """,
+    "a list is popped": """
+        left = [z.a, z.b]
+        p = left.pop()
+        z.b = left.pop()
+    """,
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_values_that_change_in_place_are_refused(name: str) -> None:
+    with pytest.raises(weft.WeftError) as caught:
+        list(small(REFUSED[name], HELPERS).updates)
+    assert caught.value.where is not None

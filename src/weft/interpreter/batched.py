@@ -108,7 +108,14 @@ class BatchRun(Sequence[Run]):
         return {name: column[running] for name, column in moment.columns.items()}
 
     def _trace(self, place: int) -> Trace:
-        layers = []
+        layers: list[Layer] = []
+        if not self.tokens[place]:
+            nothing = initial_stream(self.program, [])
+            unselected: dict[str, tuple[tuple[int, ...], ...]] = dict.fromkeys(
+                self.program.heads, ()
+            )
+            empty = Layer(self.program, nothing, nothing, nothing, unselected)
+            layers = [empty] * self.layers[place]
         for moments in self._history[int(self._chunks[place])]:
             if place in moments[0].sequences:
                 before, attended, after = (_stream(self.program, m, place) for m in moments)
@@ -187,8 +194,7 @@ def _read_inputs(
             numbers.append(token_numbers(program, read))
             tokens.append(read)
         except WeftError as error:
-            what = f"input {index}: {error.what}"
-            return tokens, numbers, WeftError(what, subject=error.subject, remedy=error.remedy)
+            return tokens, numbers, reference.of_input(error, index)
     return tokens, numbers, None
 
 
@@ -326,8 +332,9 @@ class _Batch:
                 self.numbers[name] = found.numbers
         attended = self._moment() if trace else None
         new, failed = self.engine.plan.run(self.columns)
-        for name, codes in new.items():
-            self.columns[name] = codes
+        for name, codes in new.items():  # a step that fails leaves everything as it was
+            kept = codes if failed is None else np.where(failed, self.columns[name], codes)
+            self.columns[name] = kept.astype(self.engine.types[name], copy=False)
         if before is not None and attended is not None:
             for name in self.program.heads:
                 self.columns[name] = np.full_like(

@@ -343,7 +343,9 @@ def _failing(updates: Updates, tables: Tables) -> Iterator[Expression]:
     make = updates.make
     nothing = make.constant(None)
     for effect in updates.effects:
-        if not tables.of(effect.node).own:
+        table = tables.of(effect.node)
+        # A choice fails by itself where it stands for a local name that was never assigned.
+        if not (table.fails if isinstance(effect.node, Choice) else table.own):
             continue
         node = effect.node
         for test, held in reversed(effect.path):

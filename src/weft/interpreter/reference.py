@@ -49,10 +49,12 @@ def run(
         (0, 3)
     """
     program = as_program(program)
-    tokens = read_input(program, given)
-    numbers = token_numbers(program, tokens)
     limit, must_halt = layer_limit(program, layers, max_layers)
-    stream = initial_stream(program, numbers)
+    try:
+        tokens = read_input(program, given)
+        stream = initial_stream(program, token_numbers(program, tokens))
+    except WeftError as error:
+        raise of_input(error, index) from None
     streams, done = [stream], []
     while not has_halted(program, stream) and len(streams) <= limit:
         layer = _layer(program, stream, tokens, len(streams), index)
@@ -64,6 +66,18 @@ def run(
         raise not_halted(program, tokens, limit, index)
     recorded = Trace(streams[0], tuple(done), halting_times(program, streams)) if trace else None
     return Run(program, tuple(tokens), stream, len(streams) - 1, recorded)
+
+
+def of_input(error: WeftError, index: int | None) -> WeftError:
+    """The error with the number of the input that it is about."""
+    if index is None:
+        return error
+    return WeftError(
+        f"input {index}: {error.what}",
+        subject=error.subject,
+        where=error.where,
+        remedy=error.remedy,
+    )
 
 
 def read_input(program: Program, given: str | Iterable[Any]) -> Sequence[Any]:

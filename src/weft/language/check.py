@@ -54,7 +54,9 @@ def check_words(program: Program, declared: dict[str, Declaration]) -> None:
             )
     step = plain_step(type(program))
     if step is not None and (
-        not isinstance(step, FunctionType) or step.__code__.co_argcount not in (1, 2)
+        not isinstance(step, FunctionType)
+        or step.__code__.co_argcount not in (1, 2)
+        or step.__defaults__
     ):
         raise WeftError(
             "step is not a function of the state",

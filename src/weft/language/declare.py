@@ -305,7 +305,7 @@ def declare_attend(
         chosen = None if offsets is None else frozenset(offsets)
     except TypeError:
         chosen = frozenset([None])
-    if chosen is not None and not all(_whole(offset) for offset in chosen):
+    if chosen is not None and (not chosen or not all(_whole(offset) for offset in chosen)):
         raise WeftError(
             f"relative offsets are whole numbers, not {offsets!r}",
             subject=where.owner,

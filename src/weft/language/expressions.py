@@ -100,18 +100,12 @@ class Failed:
 FAILED: Final = Failed()
 
 
-def look(value: Any) -> Any:
-    """The value, where there is one; tabulated code reads its inputs through this."""
-    if value is FAILED:
-        raise Failure
-    return value
-
-
 class Expressions:
     """Makes expressions, shares equal ones and folds constants."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[Any, ...], Expression] = {}
+        self._tests: dict[int, Expression] = {}
         self.true = self.constant(True)
         self.false = self.constant(False)
 
@@ -174,6 +168,11 @@ class Expressions:
         """
         if not isinstance(test, Choice):
             return test
+        if id(test) not in self._tests:
+            self._tests[id(test)] = self._as_test(test)
+        return self._tests[id(test)]
+
+    def _as_test(self, test: Choice) -> Expression:
         then = self._side(test.test, test.then, True)
         otherwise = self._side(test.test, test.otherwise, False)
         if then is self.true and otherwise is self.false:
@@ -290,8 +289,20 @@ def reads(*roots: Expression) -> list[str]:
     return [node.variable for node in walk(*roots) if isinstance(node, Read)]
 
 
-def evaluate(node: Expression, state: Mapping[str, Any]) -> Any:
-    """The value in a state; raises what Python would raise, and `Failure` for an undefined head."""
+def evaluate(node: Expression, state: Mapping[str, Any], memo: dict[int, Any] | None = None) -> Any:
+    """The value in a state; raises what Python would raise, and `Failure` for an undefined head.
+
+    Expressions share their parts; `memo` keeps their values, and can be handed on from one
+    expression to the next in the same state.
+    """
+    memo = {} if memo is None else memo
+    if id(node) in memo:
+        return memo[id(node)]
+    found = memo[id(node)] = _evaluate(node, state, memo)
+    return found
+
+
+def _evaluate(node: Expression, state: Mapping[str, Any], memo: dict[int, Any]) -> Any:
     match node:
         case Constant(value=value):
             return value
@@ -300,19 +311,19 @@ def evaluate(node: Expression, state: Mapping[str, Any]) -> Any:
                 raise Failure(variable)
             return state[variable]
         case Choice(test=test, then=then, otherwise=otherwise):
-            return evaluate(then if evaluate(test, state) else otherwise, state)
+            return evaluate(then if evaluate(test, state, memo) else otherwise, state, memo)
         case Written(value=inner):
-            return evaluate(inner, state)
+            return evaluate(inner, state, memo)
         case Apply(function=function, arguments=arguments, lazy=lazy):
             if lazy:
-                return function(*(_evaluate_or_fail(argument, state) for argument in arguments))
-            return function(*(evaluate(argument, state) for argument in arguments))
+                return function(*(_evaluate_or_fail(a, state, memo) for a in arguments))
+            return function(*(evaluate(argument, state, memo) for argument in arguments))
     raise TypeError(node)
 
 
-def _evaluate_or_fail(node: Expression, state: Mapping[str, Any]) -> Any:
+def _evaluate_or_fail(node: Expression, state: Mapping[str, Any], memo: dict[int, Any]) -> Any:
     try:
-        return evaluate(node, state)
+        return evaluate(node, state, memo)
     except Exception:
         return FAILED
 
@@ -385,6 +396,9 @@ def _show_apply(function: Any, arguments: tuple[Expression, ...], strength: int)
         sign, own = _INFIX[function]
         left, right = show(arguments[0], own - 1), show(arguments[1], own)
         return _wrap(f"{left} {sign} {right}", own, strength)
+    text = getattr(function, "text", None)
+    if text is not None:
+        return f"`{text}`"
     infix = getattr(function, "infix", None)
     if infix is not None:
         left, right = show(arguments[0], 1), show(arguments[1], 1)

@@ -84,12 +84,14 @@ class Updates:
 
     def apply(self, state: Mapping[str, Any]) -> dict[str, Any]:
         """The state after the step, heads' outputs as they were; fails where the step would."""
+        memo: dict[int, Any] = {}
         for effect in self.effects:
-            if all(bool(evaluate(test, state)) is held for test, held in effect.path):
-                evaluate(effect.node, state)
+            if all(bool(evaluate(test, state, memo)) is held for test, held in effect.path):
+                evaluate(effect.node, state, memo)
         after = dict(state)
         for name in self.written:
-            after[name] = self.variables[name].range.store(evaluate(self.values[name], state))
+            value = evaluate(self.values[name], state, memo)
+            after[name] = self.variables[name].range.store(value)
         return after
 
     def can_apply(self, state: Mapping[str, Any]) -> bool:

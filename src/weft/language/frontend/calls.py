@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import builtins
 import inspect
 import operator
 from collections.abc import Callable, Iterator
@@ -11,44 +10,51 @@ from dataclasses import dataclass
 from types import MethodType
 from typing import Any
 
-from weft.errors import WeftError
-from weft.language.expressions import Constant, Expression
-from weft.language.frontend.machine import Frame, Machine, NotUnderstood, Operand
+from weft.errors import Location
+from weft.language.expressions import Apply, Constant, Expression
+from weft.language.frontend import purity
+from weft.language.frontend.machine import Frame, LocalFunction, Machine, NotUnderstood, Operand
 from weft.language.source import free_variables, function_source
 
 DEEPEST = 60
 """How deep helpers are inlined into helpers before the rest is tabulated."""
 
 
-@dataclass(frozen=True, eq=False)
-class LocalFunction:
-    """A function or lambda that is defined within the step."""
+def local_function(machine: Machine, node: ast.FunctionDef | ast.Lambda) -> LocalFunction:
+    """A function as it is defined, with its defaults as they are now."""
+    from weft.language.frontend import values
 
-    node: ast.FunctionDef | ast.Lambda
-    frame: Frame
+    defaults = tuple(values.operand(machine, default) for default in node.args.defaults)
+    return LocalFunction(node, machine.frame, defaults, machine.make.true)
 
 
 def call(machine: Machine, node: ast.Call) -> Operand:
     """The result of a call."""
     from weft.language.frontend import values
 
-    special = _FORMS.get(node.func.id) if isinstance(node.func, ast.Name) else None
     callee = values.operand(machine, node.func)
-    if special is not None and isinstance(callee, Constant) and not node.keywords:
-        found = special(machine, node, callee.value)
+    where = machine.where(node)
+    function = callee.value if isinstance(callee, Constant) else None
+    if function is not None and not node.keywords:
+        found = _over_comprehension(machine, node, function)
         if found is not None:
             return found
     if any(isinstance(a, ast.Starred) for a in node.args) or any(
         keyword.arg is None for keyword in node.keywords
     ):
-        raise NotUnderstood("a call with * or **", machine.where(node))
+        raise NotUnderstood("a call with * or **", where)
+    if isinstance(node.func, ast.Attribute) and not isinstance(callee, LocalFunction):
+        _check_method(machine, node.func, where)
     arguments = [values.operand(machine, argument) for argument in node.args]
     named = {k.arg: values.operand(machine, k.value) for k in node.keywords if k.arg}
+    if function is not None and not named:
+        found = _over_items(machine, function, arguments, where)
+        if found is not None:
+            return found
     if isinstance(callee, LocalFunction):
         return _inline_local(machine, callee, arguments, named)
     if not isinstance(callee, Constant):
         return _tabulate(machine, node, None, [callee, *arguments], named)
-    function = callee.value
     everything = [*arguments, *named.values()]
     if all(isinstance(a, Constant) for a in everything):
         return _tabulate(machine, node, function, arguments, named)
@@ -88,18 +94,20 @@ def _inline_local(
     from weft.language.frontend import values
 
     spec = local.node.args
-    if spec.vararg or spec.kwarg or spec.kwonlyargs or len(machine.frames) > DEEPEST:
+    within = any(frame.body is local.node for frame in machine.frames)
+    if spec.vararg or spec.kwarg or spec.kwonlyargs or within:
         raise NotUnderstood("this function cannot be inlined", machine.where(local.node))
     names = [a.arg for a in (*spec.posonlyargs, *spec.args)]
     bound = dict(zip(names, arguments, strict=False)) | named
-    for name, default in zip(reversed(names), reversed(spec.defaults), strict=False):
+    for name, default in zip(reversed(names), reversed(local.defaults), strict=False):
         if name not in bound:
-            bound[name] = values.value(machine, default)
+            bound[name] = default
     if set(bound) != set(names) or len(arguments) > len(names):
         raise NotUnderstood("the arguments do not fit the function", machine.where(local.node))
     outer = local.frame
     frame = _frame(machine, outer.source, outer.names, outer.function, bound)
     frame.parent = outer
+    frame.body = local.node
     body = local.node.body
     if isinstance(body, list):
         return _execute(machine, frame, body)
@@ -170,9 +178,9 @@ def _tabulate(
     reason: NotUnderstood | None = None,
 ) -> Expression:
     """A call that is not followed: a table over the values of its arguments."""
-    _refuse_changing(machine, node, function)
-    everything = [*arguments, *named.values()]
     where = machine.where(node)
+    purity.check_function(machine, function, where)
+    everything = [*arguments, *named.values()]
     if not all(isinstance(a, Expression) for a in everything):
         what = f"{_name(function)} is given the state and cannot be followed"
         why = f": {reason.reason}" if reason else ""
@@ -183,24 +191,22 @@ def _tabulate(
     if named or function is None:
         function = Keyworded(function, tuple(named))
     found = machine.apply(function, *everything, where=where)
-    machine.tables.of(found)  # too many combinations are an error here, where the call stands
+    machine.tabulated(found, where)
+    if isinstance(found, Apply):
+        purity.check_results(machine, found, where)
+    elif isinstance(found, Constant) and hasattr(found.value, "__next__"):
+        raise NotUnderstood("an iterator is kept", where, "Make a tuple of it")
     return found
 
 
-_CHANGING = {"random", "time", "secrets", "numpy.random", "uuid", "datetime"}
+def _check_method(machine: Machine, node: ast.Attribute, where: Location) -> None:
+    """A method that changes what it belongs to is refused before it is called."""
+    from weft.language.frontend import values
 
-
-def _refuse_changing(machine: Machine, node: ast.Call, function: Any) -> None:
-    """A function that answers differently each time has no table."""
-    owner = type(getattr(function, "__self__", None)).__module__
-    home = getattr(function, "__module__", None) or owner
-    if home in _CHANGING or owner in _CHANGING or function is builtins.input:
-        raise WeftError(
-            f"{_name(function)} answers differently each time it is asked",
-            subject=f"{machine.owner}.step",
-            where=machine.where(node),
-            remedy="A step must do the same whenever its variables are the same",
-        )
+    if node.attr in purity.IN_PLACE:
+        owner = values.operand(machine, node.value)
+        if isinstance(owner, Expression):
+            purity.check_method(machine, owner, node.attr, where)
 
 
 def _name(function: Any) -> str:
@@ -210,63 +216,70 @@ def _name(function: Any) -> str:
 # Calls that are followed although their arguments are not plain values
 
 
-def _any_or_all(machine: Machine, node: ast.Call, function: Any) -> Operand | None:
-    """`any` and `all` over a list of tests, which stop where Python stops."""
-    if function not in (any, all) or len(node.args) != 1:
+def _over_comprehension(machine: Machine, node: ast.Call, function: Any) -> Operand | None:
+    """A builtin over a comprehension whose rounds do not depend on the state."""
+    if len(node.args) != 1 or not _is_one_of(function, (any, all, sum, min, max, tuple)):
         return None
     argument = node.args[0]
-    if not isinstance(argument, ast.GeneratorExp):  # a list is computed whole, not up to the stop
+    if function in (any, all):
+        if not isinstance(argument, ast.GeneratorExp):  # a list is computed whole, not to the stop
+            return None
+        return _until(machine, function is any, iter(_unrolled(machine, argument)))
+    if not isinstance(argument, (ast.GeneratorExp, ast.ListComp)):
         return None
-    stop_at = function is any
-
-    def chain(rest: Iterator[Callable[[], Expression]]) -> Expression:
-        thunk = next(rest, None)
-        if thunk is None:
-            return machine.make.constant(not stop_at)
-        test, on = thunk(), lambda: chain(rest)
-        stop = machine.make.constant(stop_at)
-        if stop_at:
-            return machine.branch(test, lambda: stop, on, machine.make.choice)
-        return machine.branch(test, on, lambda: stop, machine.make.choice)
-
-    return chain(iter(_unrolled(machine, argument)))
+    items = [thunk() for thunk in _unrolled(machine, argument)]
+    return _of_items(machine, function, items, machine.where(node))
 
 
-def _over_items(machine: Machine, node: ast.Call, function: Any) -> Operand | None:
-    """`sum`, `min`, `max`, `tuple`, `len` over a comprehension or a tuple of known length."""
+def _is_one_of(function: Any, functions: tuple[Any, ...]) -> bool:
+    return any(function is known for known in functions)
+
+
+def _until(machine: Machine, stop_at: bool, rest: Iterator[Callable[[], Expression]]) -> Expression:
+    """`any` and `all`, which stop where Python stops."""
+    thunk = next(rest, None)
+    if thunk is None:
+        return machine.make.constant(not stop_at)
+    test = thunk()
+    stop = machine.make.constant(stop_at)
+
+    def go_on() -> Expression:
+        return _until(machine, stop_at, rest)
+
+    if stop_at:
+        return machine.branch(test, lambda: stop, go_on, machine.make.choice)
+    return machine.branch(test, go_on, lambda: stop, machine.make.choice)
+
+
+def _of_items(
+    machine: Machine, function: Any, items: list[Expression], where: Location
+) -> Operand | None:
     from weft.language.frontend import values
 
-    if function not in (sum, min, max, tuple, len) or len(node.args) != 1:
-        return None
-    argument = node.args[0]
-    if isinstance(argument, (ast.GeneratorExp, ast.ListComp)):
-        items = [thunk() for thunk in _unrolled(machine, argument)]
-    else:
-        listed = values.elements(values.operand(machine, argument))
-        if listed is None:
-            return None
-        items = listed
     if function is len:
         return machine.make.constant(len(items))
     if function is sum:
         total: Expression = machine.make.constant(0)
         for item in items:
-            total = machine.apply(operator.add, total, item, where=machine.where(node))
+            total = machine.apply(operator.add, total, item, where=where)
         return total
     packed = machine.make.apply(values.pack, *items)
-    return (
-        packed if function is tuple else machine.apply(function, packed, where=machine.where(node))
-    )
+    return packed if function is tuple else machine.apply(function, packed, where=where)
 
 
-def _with_places(machine: Machine, node: ast.Call, function: Any) -> Operand | None:
-    """`enumerate`, `zip` and `reversed` of tuples of known length."""
+def _over_items(
+    machine: Machine, function: Any, arguments: list[Operand], where: Location
+) -> Operand | None:
+    """Builtins over tuples of known length, whatever is in them."""
     from weft.language.frontend import values
 
-    if function not in (enumerate, zip, reversed) or not node.args:
+    if len(arguments) == 1 and _is_one_of(function, (sum, min, max, tuple, len)):
+        items = values.elements(arguments[0])
+        return None if items is None else _of_items(machine, function, items, where)
+    if not arguments or not _is_one_of(function, (enumerate, zip, reversed)):
         return None
-    columns = [values.items_of(machine, values.operand(machine, a)) for a in node.args]
-    if any(column is None for column in columns) or (function is enumerate and len(columns) != 1):
+    columns = [values.items_of(machine, argument) for argument in arguments]
+    if any(column is None for column in columns) or (function is not zip and len(columns) != 1):
         return None
     lists = [column for column in columns if column is not None]
     if function is reversed:
@@ -275,14 +288,6 @@ def _with_places(machine: Machine, node: ast.Call, function: Any) -> Operand | N
         lists = [[machine.make.constant(i) for i in range(len(lists[0]))], lists[0]]
     rows = [machine.make.apply(values.pack, *row) for row in zip(*lists, strict=False)]
     return machine.make.apply(values.pack, *rows)
-
-
-_FORMS: dict[str, Callable[[Machine, ast.Call, Any], Operand | None]] = {
-    "any": _any_or_all,
-    "all": _any_or_all,
-    **dict.fromkeys(("sum", "min", "max", "tuple", "len"), _over_items),
-    **dict.fromkeys(("enumerate", "zip", "reversed"), _with_places),
-}
 
 
 def _unrolled(

@@ -7,13 +7,14 @@ are merged likewise: what follows them is executed under the condition that they
 
 from __future__ import annotations
 
+import ast
 import operator
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import FunctionType
 from typing import Any, Final, TypeVar
 
-from weft.errors import Location
+from weft.errors import Location, WeftError
 from weft.language.expressions import (
     Apply,
     Choice,
@@ -71,6 +72,7 @@ class Frame:
     broke: Expression
     continued: Expression
     parent: Frame | None = None
+    body: ast.AST | None = None  # the function defined within the step that is being called
 
 
 @dataclass
@@ -94,6 +96,7 @@ class Machine:
     effects: list[Effect] = field(default_factory=list)
     frames: list[Frame] = field(default_factory=list)
     tables: Tables = field(init=False)
+    _plain: dict[int, Expression] = field(default_factory=dict)
     _recorded: dict[int, list[tuple[tuple[Expression, bool], ...]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -141,12 +144,26 @@ class Machine:
 
     def plain(self, node: Expression) -> Expression:
         """The value without the notes on who wrote it."""
-        match node:
-            case Written(value=value):
-                return value
-            case Choice(test=test, then=then, otherwise=otherwise):
-                return self.make.choice(test, self.plain(then), self.plain(otherwise))
-        return node
+        if isinstance(node, Written):
+            return node.value
+        if not isinstance(node, Choice):
+            return node
+        if id(node) not in self._plain:
+            found = self.make.choice(node.test, self.plain(node.then), self.plain(node.otherwise))
+            self._plain[id(node)] = found
+        return self._plain[id(node)]
+
+    def tabulated(self, node: Expression, where: Location) -> None:
+        """Make the table of an expression; too large a one is an error that names the step."""
+        try:
+            self.tables.of(node)
+        except WeftError as error:
+            raise WeftError(
+                error.what,
+                subject=f"{self.owner}.step",
+                where=error.where or where,
+                remedy=error.remedy,
+            ) from None
 
     def known(self, node: Expression) -> Expression:
         """The node with the tests at its top decided that this path decides."""
@@ -267,11 +284,38 @@ class Machine:
             return yes
         if isinstance(yes, Expression) and isinstance(no, Expression):
             return self.make.choice(test, yes, no)
+        for function, other, bound in ((yes, no, True), (no, yes, False)):
+            if isinstance(function, LocalFunction) and is_unbound(other):
+                sides = (function.bound, self.make.false)
+                both = self.make.choice(test, *(sides if bound else sides[::-1]))
+                return replace(function, bound=both)
         raise NotUnderstood(f"'{name}' stands for different functions, depending on a test")
 
     def unbound(self, name: str) -> Expression:
         """What a local name stands for before it is assigned."""
         return self.make.apply(Unbound(name))
+
+
+@dataclass(frozen=True, eq=False)
+class LocalFunction:
+    """A function or lambda that is defined within the step.
+
+    Attributes:
+        node: its syntax.
+        frame: the call in which it was defined.
+        defaults: the values of its defaults, as they were when it was defined.
+        bound: the condition under which it was defined at all.
+    """
+
+    node: ast.FunctionDef | ast.Lambda
+    frame: Frame
+    defaults: tuple[Any, ...]
+    bound: Expression
+
+
+def is_unbound(operand: Operand) -> bool:
+    """Whether a local name has surely not been assigned."""
+    return isinstance(operand, Apply) and isinstance(operand.function, Unbound)
 
 
 @dataclass(frozen=True)

@@ -1,52 +1,84 @@
 """Python that cannot be followed is executed as it stands, once for every combination of inputs.
 
 A piece of syntax (an expression, or a statement such as a `while` loop) becomes a function of just
-the variables and symbolic locals that it reads, and that function becomes a table.
+the variables that it depends on, and that function becomes a table. The piece runs in a namespace
+of its own, in which names stand for the values that they have in one state; what it binds, writes
+or returns is read off afterwards.
 """
 
 from __future__ import annotations
 
 import ast
 import copy
+import math
 from collections.abc import Callable, Iterator
-from types import FunctionType
+from types import CodeType, FunctionType
 from typing import Any
 
 from weft.errors import Location, WeftError, did_you_mean
-from weft.language.expressions import Constant, Expression, look
-from weft.language.frontend.machine import STATE, Machine, NotUnderstood, Unbound
+from weft.language.expressions import (
+    FAILED,
+    Apply,
+    Constant,
+    Expression,
+    Failure,
+    Read,
+    evaluate,
+    walk,
+)
+from weft.language.frontend import purity
+from weft.language.frontend.machine import STATE, LocalFunction, Machine, NotUnderstood
 from weft.language.names import accesses, resolve, state_name
+from weft.language.ranges import UNDEFINED
+from weft.language.tables import LIMIT
 
-LOOK = "__weft_look"
-BOX = "__weft_box"
-UNSET = object()
+VALUE = "__weft_value"
+RETURN = "__weft_return"
+TICK = "__weft_tick"
+ROUNDS = 100_000
+"""How many rounds the loops of a piece may make in one state."""
+
+
+class Returned(BaseException):
+    """A `return` within a piece; not an `Exception`, so that no handler of the piece takes it."""
+
+    def __init__(self, value: Any = None) -> None:
+        super().__init__()
+        self.value = value
 
 
 class Box:
-    """A state with just the variables that a tabulated statement uses."""
+    """A state for a piece: the variables it may use, and which of them it wrote."""
+
+    __content__: tuple[dict[str, Any], dict[str, Any]]
 
     def __init__(self, values: dict[str, Any]) -> None:
-        object.__setattr__(self, "_values", values)
+        object.__setattr__(self, "__content__", (values, {}))
 
-    def __getattr__(self, name: str) -> Any:
-        return look(self._values[name])
+    def __getitem__(self, name: str) -> Any:
+        value = self.__content__[0][name]
+        if value is FAILED:
+            raise Failure(name)
+        return value
 
-    def __setattr__(self, name: str, value: Any) -> None:
-        self._values[name] = value
+    def __setitem__(self, name: str, value: Any) -> None:
+        values, written = self.__content__
+        values[name] = written[name] = value
 
-    __getitem__ = __getattr__
-    __setitem__ = __setattr__
+    __getattr__ = __getitem__
+    __setattr__ = __setitem__
 
 
 class Piece:
-    """A callable made from source, named by that source."""
+    """A piece of a step as a function of variables: gives what it returned, bound and wrote."""
 
-    def __init__(self, function: Callable[..., Any], text: str) -> None:
-        self.function = function
-        self.__name__ = text if len(text) <= 60 else text[:57] + "..."
+    def __init__(self, text: str, run: Callable[..., Any]) -> None:
+        self.text = text if len(text) <= 60 else text[:57] + "..."
+        self.__name__ = self.text
+        self._run = run
 
     def __call__(self, *values: Any) -> Any:
-        return self.function(*values)
+        return self._run(*values)
 
 
 def unknown_variable(machine: Machine, name: str, where: Location) -> WeftError:
@@ -61,282 +93,306 @@ def unknown_variable(machine: Machine, name: str, where: Location) -> WeftError:
 
 def tabulate_expression(machine: Machine, node: ast.expr, reason: NotUnderstood) -> Expression:
     """An expression as a table over what it reads."""
-    if isinstance(node, (ast.Name, ast.Constant, ast.Lambda, ast.Await, ast.Yield, ast.YieldFrom)):
+    if isinstance(node, (ast.Name, ast.Constant, ast.Starred, ast.Lambda)):
         raise reason
-    if _hands_on_state(machine, node):  # what is done to it there would be lost
-        raise reason
-    inputs = _Inputs(machine, node, reason)
-    names = list(inputs.symbolic)
-    rewritten = ast.fix_missing_locations(inputs.rewritten(copy.deepcopy(node)))
-    function = ast.Lambda(args=_parameters(names), body=rewritten)
-    code = compile(_located(ast.Expression(function), node), machine.frame.source.file, "eval")
-    made = eval(code, inputs.globals())
-    piece = Piece(made, ast.unparse(node))
-    found = machine.apply(
-        piece, *inputs.symbolic.values(), where=machine.where(node), lazy=bool(names)
-    )
-    machine.tables.of(found)
-    return found
+    statement = ast.Assign(targets=[ast.Name(VALUE, ast.Store())], value=node)
+    found = _tabulate(machine, ast.copy_location(statement, node), node, reason)
+    bound = found.bound.pop(VALUE, None)
+    if bound is None:  # it fails in every state
+        return machine.apply(_always_fails, found.node, where=machine.where(node))
+    found.take(machine, machine.where(node))
+    return bound
 
 
-def _hands_on_state(machine: Machine, root: ast.AST) -> bool:
-    """Whether the state itself is passed to something."""
-    from weft.language.frontend.values import lookup
-
-    return any(
-        isinstance(argument, ast.Name) and lookup(machine, argument.id) is STATE
-        for node in ast.walk(root)
-        if isinstance(node, ast.Call)
-        for argument in (*node.args, *(keyword.value for keyword in node.keywords))
-    )
+def _always_fails(_: Any) -> Any:
+    raise Failure
 
 
 def tabulate_statement(machine: Machine, node: ast.stmt, reason: NotUnderstood) -> None:
-    """A statement as a table from what it reads to what it writes."""
-    if any(isinstance(n, (ast.Break, ast.Continue)) for n in _own_jumps(node)):
+    """A statement as a table from what it reads to what it binds, writes and returns."""
+    if next(_own_jumps(node), None) is not None or _catches_all(node):
         raise reason
-    _refuse_unfit(machine, node)
-    inputs = _Inputs(machine, node, reason)
-    local_names = sorted(_assigned_names(node))
-    for name in local_names:
-        if name in machine.frame.locals:
-            inputs.add_local(name)
-    written = sorted(inputs.written)
-    function = _block_function(inputs, node, local_names, written)
-    arguments = tuple(inputs.symbolic.values())
-    found = machine.apply(function, *arguments, where=machine.where(node), lazy=bool(arguments))
-    machine.tables.of(found)
-    _take_results(machine, found, node, local_names, written)
+    _tabulate(machine, node, node, reason).take(machine, machine.where(node))
 
 
-_UNFIT = (
-    ast.With,
-    ast.Global,
-    ast.Nonlocal,
-    ast.Delete,
-    ast.ClassDef,
-    ast.AsyncFor,
-    ast.AsyncWith,
-    ast.AsyncFunctionDef,
-    ast.Yield,
-    ast.YieldFrom,
-    ast.Await,
-)
+class _Found:
+    """The results of a piece, as expressions."""
+
+    def __init__(self, machine: Machine, node: Expression, text: str) -> None:
+        self.node = node
+        outcomes = machine.tables.of(node).values
+        make = machine.make
+
+        def item(picker: Callable[[Any], Any]) -> Expression:
+            return make.apply(picker, node)
+
+        self.bound: dict[str, Expression] = {}
+        for name in sorted({name for outcome in outcomes for name, _ in outcome[2]}):
+            everywhere = all(name in dict(outcome[2]) for outcome in outcomes)
+            value = item(_Picker(2, name))
+            if not everywhere:
+                before = machine.frame.locals.get(name, machine.unbound(name))
+                value = make.choice(item(_Picker(2, name, has=True)), value, before)
+            self.bound[name] = value
+        self.written = {
+            name: (item(_Picker(3, name, has=True)), item(_Picker(3, name)))
+            for name in sorted({name for outcome in outcomes for name, _ in outcome[3]})
+        }
+        self.returns = any(outcome[0] for outcome in outcomes)
+        self.returned, self.result = item(_Picker(0)), item(_Picker(1))
+
+    def take(self, machine: Machine, where: Location) -> None:
+        """Bind names, write variables, return."""
+        make = machine.make
+        for name, value in self.bound.items():
+            machine.frame.locals[name] = value
+        for name, (wrote, value) in self.written.items():
+            old = machine.values[name]
+            machine.values[name] = make.choice(wrote, make.written(value, where), old)
+        if self.returns:
+            frame = machine.frame
+            frame.result = make.choice(self.returned, self.result, frame.result)
+            frame.returned = make.either(frame.returned, self.returned)
 
 
-def _refuse_unfit(machine: Machine, root: ast.AST) -> None:
-    """What has no place in a step, which only computes and assigns."""
-    for node in ast.walk(root):
-        if isinstance(node, _UNFIT):
-            raise WeftError(
-                f"`{type(node).__name__.lower()}` has no place in a step",
-                subject=f"{machine.owner}.step",
-                where=machine.where(node),
-                remedy="A step only computes and assigns",
-            )
+class _Picker:
+    """Takes one part out of a piece's results."""
+
+    _made: dict[tuple[int, str, bool], _Picker] = {}
+
+    def __new__(cls, part: int, name: str = "", has: bool = False) -> _Picker:
+        key = (part, name, has)
+        if key not in cls._made:
+            cls._made[key] = super().__new__(cls)
+        return cls._made[key]
+
+    def __init__(self, part: int, name: str = "", has: bool = False) -> None:
+        self.part, self.name, self.has = part, name, has
+        self.__name__ = f"has_{name}" if has else name or ("returned", "result")[part]
+
+    def __call__(self, outcome: Any) -> Any:
+        if self.part < 2:
+            return outcome[self.part]
+        named = dict(outcome[self.part])
+        return self.name in named if self.has else named[self.name]
 
 
-def _take_results(
-    machine: Machine, found: Expression, node: ast.stmt, local_names: list[str], written: list[str]
-) -> None:
-    """Spread the tuple that a tabulated statement gives over names and variables."""
-    where = machine.where(node)
-
-    def item(place: int) -> Expression:
-        return machine.make.apply(_picker(place), found, where=where)
-
-    for place, name in enumerate(local_names):
-        bound = machine.make.apply(_is_set(place + 2), found)
-        machine.frame.locals[name] = machine.make.choice(
-            bound, item(place + 2), machine.unbound(name)
-        )
-    for place, name in enumerate(written):
-        machine.write(name, item(place + 2 + len(local_names)), where)
-    if any(isinstance(n, ast.Return) for n in ast.walk(node)):
-        frame, returned = machine.frame, item(0)
-        frame.result = machine.make.choice(returned, item(1), frame.result)
-        frame.returned = machine.make.either(frame.returned, returned)
+def _tabulate(
+    machine: Machine, statement: ast.stmt, shown: ast.AST, reason: NotUnderstood
+) -> _Found:
+    purity.check_piece(machine, shown)
+    inputs = _Inputs(machine, shown, reason)
+    body = [*inputs.definitions(), copy.deepcopy(statement)]
+    module = ast.Module([_Rewriter().visit(part) for part in body], [])
+    code = compile(ast.fix_missing_locations(module), machine.frame.source.file, "exec")
+    text = ast.unparse(shown).splitlines()[0]
+    node = _as_function(machine, inputs, code, text, machine.where(shown))
+    return _Found(machine, node, text)
 
 
-_PICKERS: dict[int, Callable[[Any], Any]] = {}
-_SETS: dict[int, Callable[[Any], bool]] = {}
+def _as_function(
+    machine: Machine, inputs: _Inputs, code: CodeType, text: str, where: Location
+) -> Expression:
+    """The piece over the variables below its inputs, on its path; or over its inputs."""
+    values = list(inputs.symbolic.values())
+    path = machine.path
+    below = _reads_below([*values, *(test for test, _ in path)])
+    names = [node.variable for node in below]
+
+    def over_variables(*given: Any) -> Any:
+        state = {n: UNDEFINED if v is FAILED else v for n, v in zip(names, given, strict=True)}
+        memo: dict[int, Any] = {}
+        if any(bool(evaluate(test, state, memo)) is not held for test, held in path):
+            raise Failure
+        return inputs.run(code, [_value_or_failed(value, state, memo) for value in values])
+
+    if _count(machine, below) <= LIMIT:
+        arguments: tuple[Expression, ...] = tuple(below)
+        piece = Piece(text, over_variables)
+    else:
+        arguments = tuple(values)
+        piece = Piece(text, lambda *given: inputs.run(code, list(given)))
+    if not arguments:
+        arguments = (machine.make.constant(None),)
+        piece = Piece(text, lambda _: inputs.run(code, [v.value for v in values]))  # type: ignore[attr-defined]
+    found = machine.apply(piece, *arguments, where=where, lazy=True)
+    machine.tabulated(found, where)
+    if isinstance(found, Apply):
+        purity.check_results(machine, found, where)
+    return found
 
 
-def _picker(place: int) -> Callable[[Any], Any]:
-    def pick(results: Any) -> Any:
-        return results[place]
+def _value_or_failed(node: Expression, state: dict[str, Any], memo: dict[int, Any]) -> Any:
+    try:
+        return evaluate(node, state, memo)
+    except Exception:
+        return FAILED
 
-    return _PICKERS.setdefault(place, pick)
+
+def _reads_below(nodes: list[Expression]) -> list[Read]:
+    return [node for node in walk(*nodes) if isinstance(node, Read)]
 
 
-def _is_set(place: int) -> Callable[[Any], bool]:
-    def is_set(results: Any) -> bool:
-        return results[place] is not UNSET
-
-    return _SETS.setdefault(place, is_set)
+def _count(machine: Machine, nodes: list[Read]) -> int:
+    return math.prod(machine.tables.of(node).codes for node in nodes)
 
 
 class _Inputs:
-    """What a piece of syntax reads, sorted into symbolic inputs and constants."""
+    """What a piece of syntax depends on, and how to run it in one state."""
 
-    def __init__(self, machine: Machine, node: ast.AST, reason: NotUnderstood) -> None:
+    def __init__(self, machine: Machine, root: ast.AST, reason: NotUnderstood) -> None:
         self.machine = machine
         self.reason = reason
-        self.states: set[str] = set()
-        self.locals: dict[str, str] = {}
-        self.variables: dict[str, str] = {}
-        self.constants: dict[str, Any] = {}
-        self.symbolic: dict[str, Expression] = {}
-        self.written: set[str] = set()
-        self._collect(node)
+        self.symbolic: dict[tuple[str, str], Expression] = {}
+        self._constants: dict[str, Any] = {}
+        self._states: set[str] = set()
+        self._functions: dict[str, LocalFunction] = {}
+        self._collect(root)
 
     def _collect(self, root: ast.AST) -> None:
-        from weft.language.frontend.values import lookup
-
-        inner = _bound_inside(root)
-        handled: set[int] = set()
         for node in ast.walk(root):
-            for variable, writes, owner in self._state_accesses(node):
-                self.add_variable(variable, node)
-                if writes:
-                    self.written.add(variable)
-                handled.add(id(owner))
-            if isinstance(node, ast.Name) and node.id not in inner and id(node) not in handled:
-                if isinstance(node.ctx, ast.Load) and node.id not in self.constants:
-                    self._add_name(node, lookup(self.machine, node.id))
+            if isinstance(node, ast.Name):
+                self._add_name(node.id)
+            if isinstance(node, (ast.Attribute, ast.Subscript)) and self._is_state(node.value):
+                self._add_access(node)
+            elif isinstance(node, ast.Call):
+                self._add_call(node)
+        self._check_bare_states(root)
 
-    def _state_accesses(self, node: ast.AST) -> Iterator[tuple[str, bool, ast.AST]]:
-        """Variables named by a node: `z.name`, `z["name"]`, or a helper that is given `z`."""
-        if isinstance(node, (ast.Attribute, ast.Subscript)) and self._is_state(node.value):
-            variable = state_name(node, node.value.id)  # type: ignore[attr-defined]
-            if variable is None:
-                raise self.reason
-            yield variable, not isinstance(node.ctx, ast.Load), node.value
-        elif isinstance(node, ast.Call):
-            for place, argument in enumerate(node.args):
-                if self._is_state(argument):
-                    for variable, writes in self._helper_accesses(node.func, place):
-                        yield variable, writes, argument
+    def _add_name(self, name: str) -> None:
+        from weft.language.frontend.values import find
 
-    def _helper_accesses(self, function: ast.expr, place: int) -> Iterator[tuple[str, bool]]:
-        owner = self.machine.frame.function
-        helper = resolve(owner, function) if isinstance(owner, FunctionType) else None
-        found = [(a.name, a.writes) for a in accesses(helper, place)]
-        if not found:
-            raise self.reason
-        yield from found
+        found = find(self.machine, name)
+        if found is None or name in self._constants or name in self._functions:
+            return
+        if found is STATE:
+            self._states.add(name)
+        elif isinstance(found, LocalFunction):
+            self._functions[name] = found
+            self._collect(found.node)
+        elif isinstance(found, Constant):
+            self._constants[name] = found.value
+        elif isinstance(found, Expression):
+            self.symbolic["local", name] = self.machine.known(found)
 
     def _is_state(self, node: ast.AST) -> bool:
-        from weft.language.frontend.values import lookup
+        from weft.language.frontend.values import find
 
-        if not isinstance(node, ast.Name) or lookup(self.machine, node.id) is not STATE:
-            return False
-        self.states.add(node.id)
-        return True
+        return isinstance(node, ast.Name) and find(self.machine, node.id) is STATE
 
-    def _add_name(self, node: ast.Name, found: Any) -> None:
-        if found is STATE or not isinstance(found, Expression):
+    def _add_access(self, node: ast.Attribute | ast.Subscript) -> None:
+        assert isinstance(node.value, ast.Name)
+        variable = state_name(node, node.value.id)
+        if variable is None:
             raise self.reason
-        if isinstance(found, Constant):
-            self.constants[node.id] = found.value
-        elif not isinstance(getattr(found, "function", None), Unbound):
-            self.add_local(node.id)
+        self._add_variable(variable, node, not isinstance(node.ctx, ast.Load))
 
-    def add_local(self, name: str) -> None:
-        """A local name whose value depends on the state."""
-        found = self.machine.frame.locals.get(name)
-        if isinstance(found, Constant):
-            self.constants[name] = found.value
-        elif isinstance(found, Expression):
-            self.locals[name] = f"__weft_local_{name}"
-            self.symbolic[self.locals[name]] = self.machine.known(found)
+    def _add_call(self, node: ast.Call) -> None:
+        for place, argument in enumerate(node.args):
+            if self._is_state(argument):
+                owner = self.machine.frame.function
+                helper = resolve(owner, node.func) if isinstance(owner, FunctionType) else None
+                found = list(accesses(helper, place)) if helper is not None else []
+                if not found and not self._is_local(node.func):
+                    raise self.reason
+                for access in found:
+                    self._add_variable(access.name, node, access.writes)
 
-    def add_variable(self, name: str, node: ast.AST) -> None:
-        """A variable of the program."""
-        if name not in self.machine.variables:
-            raise unknown_variable(self.machine, name, self.machine.where(node))
-        self.variables[name] = f"__weft_variable_{name}"
-        value = self.machine.known(self.machine.plain(self.machine.values[name]))
-        self.symbolic[self.variables[name]] = value
+    def _is_local(self, node: ast.expr) -> bool:
+        return isinstance(node, ast.Name) and node.id in self._functions
 
-    def globals(self) -> dict[str, Any]:
-        """The names that the piece finds around it."""
+    def _add_variable(self, name: str, node: ast.AST, writes: bool) -> None:
+        machine = self.machine
+        if name not in machine.variables:
+            raise unknown_variable(machine, name, machine.where(node))
+        if writes and machine.variables[name].is_head:
+            from weft.language.check import head_write_error
+
+            raise head_write_error(machine.owner, name, machine.where(node))
+        self.symbolic["variable", name] = machine.known(machine.plain(machine.values[name]))
+
+    def _check_bare_states(self, root: ast.AST) -> None:
+        """The state may be read, written and handed to a helper; anything else cannot be seen."""
+        fine: set[int] = set()
+        for node in ast.walk(root):
+            if isinstance(node, (ast.Attribute, ast.Subscript)):
+                fine.add(id(node.value))
+            elif isinstance(node, ast.Call):
+                fine |= {id(argument) for argument in node.args}
+        for node in ast.walk(root):
+            if isinstance(node, ast.Name) and node.id in self._states and id(node) not in fine:
+                raise self.reason
+
+    def definitions(self) -> Iterator[ast.stmt]:
+        """The functions defined in the step that the piece uses, defined again."""
+        for name, function in self._functions.items():
+            node = copy.deepcopy(function.node)
+            if isinstance(node, ast.Lambda):
+                yield ast.Assign(targets=[ast.Name(name, ast.Store())], value=node, lineno=1)
+            else:
+                yield node
+
+    def run(self, code: CodeType, values: list[Any]) -> Any:
+        """Execute the piece where its inputs have these values."""
         frame = self.machine.frame
-        around = dict(frame.function.__globals__) if frame.function is not None else {}
-        return {**around, **frame.names, **self.constants, LOOK: look, BOX: Box, "UNSET": UNSET}
+        around = frame.function.__globals__ if frame.function is not None else {}
+        given = dict(zip(self.symbolic, values, strict=True))
+        variables = {name: value for (kind, name), value in given.items() if kind == "variable"}
+        box = Box(variables)
+        names = {
+            name: value
+            for (kind, name), value in given.items()
+            if kind == "local" and value is not FAILED
+        }
+        start = {**self._constants, **names, **dict.fromkeys(self._states, box)}
+        space = {**around, **frame.names, **start, RETURN: Returned, TICK: _Ticker().tick}
+        for kind, name in given:  # a local name that has no value hides a global one
+            if kind == "local" and name not in names:
+                space.pop(name, None)
+        returned, result = False, None
+        before = dict(space)
+        try:
+            exec(code, space)
+        except Returned as end:
+            returned, result = True, end.value
+        bound = tuple(
+            (name, value)
+            for name, value in space.items()
+            if (
+                name not in self._functions
+                and not name.startswith("__")
+                and (name not in before or before[name] is not value)
+            )
+            or name == VALUE
+        )
+        _, written = box.__content__
+        return returned, result, bound, tuple(sorted(written.items()))
 
-    def rewritten(self, node: Any) -> Any:
-        """The syntax with its inputs in place of the state and of symbolic names."""
-        return _Rewriter(self).visit(node)
+
+class _Ticker:
+    """Counts the rounds of loops, so that a piece that never ends is given up."""
+
+    def __init__(self) -> None:
+        self.rounds = 0
+
+    def tick(self) -> None:
+        self.rounds += 1
+        if self.rounds > ROUNDS:
+            raise Failure("a loop does not end")
 
 
 class _Rewriter(ast.NodeTransformer):
-    def __init__(self, inputs: _Inputs) -> None:
-        self.inputs = inputs
-
-    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
-        return self._access(node)
-
-    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
-        return self._access(node)
-
-    def _access(self, node: ast.Attribute | ast.Subscript) -> ast.AST:
-        if isinstance(node.value, ast.Name) and node.value.id in self.inputs.states:
-            variable = state_name(node, node.value.id)
-            if variable is not None:
-                return _looked_at(self.inputs.variables[variable])
-        return self.generic_visit(node)
-
-    def visit_Name(self, node: ast.Name) -> ast.AST:
-        if isinstance(node.ctx, ast.Load) and node.id in self.inputs.locals:
-            return _looked_at(self.inputs.locals[node.id])
-        return node
-
-
-def _looked_at(name: str) -> ast.expr:
-    """`look(name)`: fails if the input has no value, and only when it is reached."""
-    return ast.Call(func=ast.Name(LOOK, ast.Load()), args=[ast.Name(name, ast.Load())], keywords=[])
-
-
-def _block_function(
-    inputs: _Inputs, node: ast.stmt, local_names: list[str], written: list[str]
-) -> Piece:
-    """The statement as a function from inputs to (returned, result, locals..., variables...)."""
-    names = list(inputs.symbolic)
-    prologue = [f"{local} = {LOOK}({given})" for local, given in inputs.locals.items()]
-    box = ", ".join(f"{name!r}: {given}" for name, given in inputs.variables.items())
-    prologue += [f"{state} = {BOX}({{{box}}})" for state in sorted(inputs.states)]
-    state = next(iter(sorted(inputs.states)), None)
-    outputs = [f"locals().get({name!r}, UNSET)" for name in local_names]
-    outputs += [f"{state}._values[{name!r}]" for name in written]
-    results = "".join(f"{output}, " for output in outputs)
-    body = ast.parse("\n".join(prologue)).body
-    body += [_Returns(results).visit(copy.deepcopy(node))]
-    body += ast.parse(f"return (False, None, {results})").body
-    function = ast.FunctionDef(
-        name="__weft_block", args=_parameters(names), body=body, decorator_list=[]
-    )
-    if hasattr(ast, "TypeVar"):  # Python 3.12
-        function.type_params = []  # type: ignore[attr-defined, unused-ignore]
-    module = ast.fix_missing_locations(ast.Module(body=[function], type_ignores=[]))
-    scope = inputs.globals()
-    exec(compile(module, inputs.machine.frame.source.file, "exec"), scope)
-    return Piece(scope["__weft_block"], ast.unparse(node).splitlines()[0])
-
-
-class _Returns(ast.NodeTransformer):
-    """Turns `return x` into a return of everything that the statement did."""
-
-    def __init__(self, results: str) -> None:
-        self.results = results
+    """Makes a piece fit to run on its own: returns are raised, rounds of loops counted."""
 
     def visit_Return(self, node: ast.Return) -> ast.AST:
-        replaced = ast.parse(f"return (True, None, {self.results})").body[0]
-        assert isinstance(replaced, ast.Return)
-        assert isinstance(replaced.value, ast.Tuple)
-        if node.value is not None:
-            replaced.value.elts[1] = node.value
-        return ast.copy_location(replaced, node)
+        call = ast.Call(ast.Name(RETURN, ast.Load()), [node.value] if node.value else [], [])
+        return ast.copy_location(ast.Raise(exc=call, cause=None), node)
+
+    def visit_While(self, node: ast.While) -> ast.AST:
+        self.generic_visit(node)
+        tick = ast.Expr(ast.Call(ast.Name(TICK, ast.Load()), [], []))
+        node.body.insert(0, ast.copy_location(tick, node))
+        return node
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         return node
@@ -345,46 +401,23 @@ class _Returns(ast.NodeTransformer):
         return node
 
 
-def _parameters(names: list[str]) -> ast.arguments:
-    return ast.arguments(
-        posonlyargs=[],
-        args=[ast.arg(arg=name) for name in names],
-        kwonlyargs=[],
-        kw_defaults=[],
-        defaults=[],
-    )
+def _own_jumps(node: ast.AST) -> Iterator[ast.AST]:
+    """The `break` and `continue` that leave the piece itself, not a loop within it."""
+    if isinstance(node, (ast.Break, ast.Continue)):
+        yield node
+    elif isinstance(node, (ast.For, ast.While)):
+        for statement in node.orelse:
+            yield from _own_jumps(statement)
+    elif not isinstance(node, (ast.FunctionDef, ast.Lambda)):
+        for child in ast.iter_child_nodes(node):
+            yield from _own_jumps(child)
 
 
-def _located(tree: ast.Expression, node: ast.expr) -> ast.Expression:
-    ast.copy_location(tree.body, node)
-    return ast.fix_missing_locations(tree)
-
-
-def _bound_inside(root: ast.AST) -> set[str]:
-    """Names that comprehensions and lambdas within the syntax bind for themselves."""
-    bound = set()
-    for node in ast.walk(root):
-        if isinstance(node, ast.comprehension):
-            bound |= {n.id for n in ast.walk(node.target) if isinstance(n, ast.Name)}
-        elif isinstance(node, ast.Lambda):
-            bound |= {a.arg for a in (*node.args.posonlyargs, *node.args.args)}
-    return bound
-
-
-def _assigned_names(root: ast.AST) -> set[str]:
-    return {
-        node.id
+def _catches_all(root: ast.AST) -> bool:
+    """Whether a handler would also catch the exception that stands for `return`."""
+    has_return = any(isinstance(node, ast.Return) for node in ast.walk(root))
+    return has_return and any(
+        isinstance(node, ast.ExceptHandler)
+        and (node.type is None or "BaseException" in ast.unparse(node.type))
         for node in ast.walk(root)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-    } - _bound_inside(root)
-
-
-def _own_jumps(node: ast.stmt) -> Iterator[ast.stmt]:
-    """The `break` and `continue` that leave the statement itself, not a loop within it."""
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, (ast.Break, ast.Continue)):
-            if not isinstance(node, (ast.For, ast.While)):
-                yield child
-        elif isinstance(child, ast.stmt) and not isinstance(child, (ast.For, ast.While)):
-            if not isinstance(node, (ast.For, ast.While)):
-                yield from _own_jumps(child)
+    )

@@ -8,13 +8,18 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from weft.errors import Location, WeftError
+from weft.errors import Location
 from weft.language.check import head_write_error
 from weft.language.expressions import Constant, Expression
-from weft.language.frontend import opaque, patterns, values
-from weft.language.frontend.calls import LocalFunction
-from weft.language.frontend.machine import STATE, Machine, NotUnderstood, Operand
-from weft.language.names import state_name
+from weft.language.frontend import opaque, patterns, purity, values
+from weft.language.frontend.calls import local_function
+from weft.language.frontend.machine import (
+    STATE,
+    LocalFunction,
+    Machine,
+    NotUnderstood,
+    Operand,
+)
 
 LONGEST = 10_000
 """How many rounds of a loop are unrolled."""
@@ -89,7 +94,7 @@ def _follow(machine: Machine, node: ast.stmt) -> None:
         case ast.FunctionDef(name=name):
             if node.decorator_list:
                 raise NotUnderstood("a decorated function", machine.where(node))
-            machine.frame.locals[name] = LocalFunction(node, machine.frame)
+            machine.frame.locals[name] = local_function(machine, node)
         case ast.Pass():
             pass
         case ast.Assert(test=test):
@@ -121,7 +126,7 @@ def assign(machine: Machine, target: ast.expr, found: Operand) -> None:
             machine.frame.locals[name] = found
         case ast.Attribute(value=owner) | ast.Subscript(value=owner):
             if values.operand(machine, owner) is not STATE:
-                raise _impure(machine, where, "it changes something other than its state")
+                raise purity.refuse(machine, where, "it changes something other than its state")
             _write(machine, target, found, where)
         case ast.Tuple(elts=targets) | ast.List(elts=targets):
             if any(isinstance(t, ast.Starred) for t in targets):
@@ -134,13 +139,10 @@ def assign(machine: Machine, target: ast.expr, found: Operand) -> None:
             raise NotUnderstood(f"assignment to {type(target).__name__}", where)
 
 
-def _write(machine: Machine, target: ast.expr, found: Operand, where: Location) -> None:
-    owner = target.value  # type: ignore[attr-defined]
-    variable = state_name(target, owner.id) if isinstance(owner, ast.Name) else None
-    if variable is None:
-        raise NotUnderstood("the state is written by a computed name", where)
-    if variable not in machine.variables:
-        raise opaque.unknown_variable(machine, variable, where)
+def _write(
+    machine: Machine, target: ast.Attribute | ast.Subscript, found: Operand, where: Location
+) -> None:
+    variable = values.variable_named(machine, target)
     if machine.variables[variable].is_head:
         raise head_write_error(machine.owner, variable, where)
     if not isinstance(found, Expression):
@@ -181,6 +183,7 @@ def _augment(
 ) -> None:
     as_read: Any = ast.copy_location(_loaded(target), target)
     old = values.value(machine, as_read)
+    purity.check_not_mutable(machine, old, machine.where(node))
     new = machine.apply(function, old, values.value(machine, value), where=machine.where(node))
     assign(machine, target, new)
 
@@ -207,7 +210,7 @@ def _follow_bare(machine: Machine, value: ast.expr) -> None:
         values.operand(machine, value.func), LocalFunction
     )
     if not gives_state and not local:
-        raise _impure(machine, machine.where(value), "its result is thrown away")
+        raise purity.refuse(machine, machine.where(value), "a result is thrown away")
     values.operand(machine, value)
 
 
@@ -228,26 +231,33 @@ def _follow_for(machine: Machine, node: ast.For) -> None:
 
 
 def _follow_while(machine: Machine, node: ast.While) -> None:
+    frame, yes = machine.frame, machine.make.true
     for _ in range(LONGEST):
+        if frame.returned is yes or frame.broke is yes:
+            return _leave_loop(machine, node.orelse)
+        if _may_stop(machine):
+            raise NotUnderstood("a loop whose rounds depend on the state", machine.where(node.test))
         test = values.value(machine, node.test)
         decided = machine.decided(machine.known(test))
-        if decided is None or _may_stop(machine):
+        if decided is None:
             raise NotUnderstood("a loop whose rounds depend on the state", machine.where(node.test))
         if not decided:
             return _leave_loop(machine, node.orelse)
-        if not machine.when_live(lambda: block(machine, node.body)):
-            return _leave_loop(machine, node.orelse)
-        machine.frame.continued = machine.make.false
-        if machine.frame.broke is machine.make.true:
-            return _leave_loop(machine, node.orelse)
+        block(machine, node.body)
+        frame.continued = machine.make.false
     raise NotUnderstood(f"a loop of more than {LONGEST:,} rounds", machine.where(node))
 
 
 def _leave_loop(machine: Machine, orelse: list[ast.stmt]) -> None:
-    """`else` runs where the loop was not left by `break`; then a `break` has done its work."""
+    """`else` runs where the loop was not left by `break`; a `break` in it is the outer loop's."""
+    broke = machine.frame.broke
+    machine.frame.broke = machine.frame.continued = machine.make.false
     if orelse:
-        machine.when_live(lambda: block(machine, orelse))
-    machine.frame.broke = machine.make.false
+        machine.branch(
+            broke,
+            lambda: None,
+            lambda: machine.when_live(lambda: block(machine, orelse)) and None,
+        )
 
 
 def _follow_import(machine: Machine, node: ast.Import | ast.ImportFrom) -> None:
@@ -262,12 +272,3 @@ def _follow_import(machine: Machine, node: ast.Import | ast.ImportFrom) -> None:
             found = getattr(importlib.import_module(node.module), alias.name)
             name = alias.asname or alias.name
         machine.frame.locals[name] = machine.make.constant(found)
-
-
-def _impure(machine: Machine, where: Location, why: str) -> WeftError:
-    return WeftError(
-        f"a step may only compute and assign; {why}",
-        subject=f"{machine.owner}.step",
-        where=where,
-        remedy="Assign to the variables of the state, or to local names",
-    )

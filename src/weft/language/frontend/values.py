@@ -11,8 +11,14 @@ from typing import Any
 
 from weft.language.expressions import Apply, Choice, Constant, Expression, walk
 from weft.language.frontend import calls, opaque
-from weft.language.frontend.machine import STATE, Machine, NotUnderstood, Operand, Unbound
-from weft.language.names import state_name
+from weft.language.frontend.machine import (
+    STATE,
+    LocalFunction,
+    Machine,
+    NotUnderstood,
+    Operand,
+    is_unbound,
+)
 
 
 @dataclass(frozen=True)
@@ -113,13 +119,15 @@ def _follow(machine: Machine, node: ast.expr) -> Operand:
             if any(isinstance(item, ast.Starred) for item in items):
                 raise NotUnderstood("a starred tuple", where)
             return machine.make.apply(pack, *(value(machine, item) for item in items))
+        case ast.Set() | ast.List() | ast.Dict():
+            return _follow_display(machine, node)
         case ast.NamedExpr(target=target, value=inner):
             machine.frame.locals[target.id] = found = value(machine, inner)
             return found
         case ast.Call():
             return calls.call(machine, node)
         case ast.Lambda():
-            return calls.LocalFunction(node, machine.frame)
+            return calls.local_function(machine, node)
     raise NotUnderstood(f"{type(node).__name__} cannot be followed", where)
 
 
@@ -127,10 +135,7 @@ def _follow_access(machine: Machine, node: ast.Attribute | ast.Subscript) -> Ope
     where = machine.where(node)
     owner = operand(machine, node.value)
     if owner is STATE:
-        variable = state_name(node, node.value.id if isinstance(node.value, ast.Name) else "")
-        if variable is None:
-            raise NotUnderstood("the state is read by a computed name", where)
-        return machine.read(_known_variable(machine, variable, where))
+        return machine.read(variable_named(machine, node))
     if isinstance(node, ast.Attribute):
         return machine.apply(_attribute_getter(node.attr), owner, where=where)
     items = elements(owner)
@@ -156,7 +161,16 @@ def _bounds(machine: Machine, node: ast.Slice) -> slice:
     return slice(*bounds)
 
 
-def _known_variable(machine: Machine, variable: str, where: Any) -> str:
+def variable_named(machine: Machine, node: ast.Attribute | ast.Subscript) -> str:
+    """The variable in `z.name` or `z[name]`, where the name does not depend on the state."""
+    where = machine.where(node)
+    if isinstance(node, ast.Attribute):
+        variable = node.attr
+    else:
+        index = value(machine, node.slice)
+        if not isinstance(index, Constant) or not isinstance(index.value, str):
+            raise NotUnderstood("the state is used with a computed name", where)
+        variable = index.value
     if variable not in machine.variables:
         raise opaque.unknown_variable(machine, variable, where)
     return variable
@@ -168,6 +182,25 @@ _GETTERS: dict[str, Callable[[Any], Any]] = {}
 def _attribute_getter(attribute: str) -> Callable[[Any], Any]:
     """The same object for the same attribute, so that equal expressions are shared."""
     return _GETTERS.setdefault(attribute, operator.attrgetter(attribute))
+
+
+def _follow_display(machine: Machine, node: ast.Set | ast.List | ast.Dict) -> Expression:
+    """A set, list or dictionary of constants; one that depends on the state is tabulated."""
+    if isinstance(node, ast.Dict):
+        parts = [*node.keys, *node.values]
+    else:
+        parts = list(node.elts)
+    constants = [None if part is None else value(machine, part) for part in parts]
+    if not all(isinstance(constant, Constant) for constant in constants):
+        raise NotUnderstood("a list, set or dictionary that depends on the state")
+    items = [constant.value for constant in constants]  # type: ignore[union-attr]
+    half = len(items) // 2
+    made: Any = items
+    if isinstance(node, ast.Set):
+        made = set(items)
+    elif isinstance(node, ast.Dict):
+        made = dict(zip(items[:half], items[half:], strict=True))
+    return machine.make.constant(made)
 
 
 def _follow_bool(machine: Machine, conjunction: bool, nodes: list[ast.expr]) -> Expression:
@@ -216,32 +249,37 @@ def _equal_tuples(
     return machine.make.negated(equal) if isinstance(op, ast.NotEq) else equal
 
 
-def lookup(machine: Machine, name: str) -> Operand:
+def find(machine: Machine, name: str) -> Operand | None:
     """What a name stands for: a local, then what encloses the function, globals, builtins."""
     frame = machine.frame
-    while frame is not None:
+    while True:
         if name in frame.locals:
-            return _bound(machine, frame.locals[name])
+            return frame.locals[name]
         if frame.parent is None:
             break
         frame = frame.parent
-    if name in frame.names:
-        return machine.make.constant(frame.names[name])
-    function_globals = frame.function.__globals__ if frame.function is not None else {}
-    if name in function_globals:
-        return machine.make.constant(function_globals[name])
-    if hasattr(builtins, name):
-        return machine.make.constant(getattr(builtins, name))
-    return machine.computed(machine.unbound(name))
+    around = frame.function.__globals__ if frame.function is not None else {}
+    for names in (frame.names, around, vars(builtins)):
+        if name in names:
+            return machine.make.constant(names[name])
+    return None
 
 
-def _bound(machine: Machine, found: Operand) -> Operand:
+def lookup(machine: Machine, name: str) -> Operand:
+    """What a name stands for, noted as read."""
+    found = find(machine, name)
+    if found is None:
+        return machine.computed(machine.unbound(name))
+    if isinstance(found, LocalFunction):
+        if found.bound is not machine.make.true:
+            machine.computed(
+                machine.make.choice(found.bound, machine.make.true, machine.unbound(name))
+            )
+        return found
     if not isinstance(found, Expression):
         return found
     found = machine.known(found)
-    if isinstance(found, (Apply, Choice)) and any(
-        isinstance(node, Apply) and isinstance(node.function, Unbound) for node in walk(found)
-    ):
+    if isinstance(found, (Apply, Choice)) and any(is_unbound(node) for node in walk(found)):
         machine.computed(found)
     return found
 
