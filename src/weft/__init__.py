@@ -1,7 +1,8 @@
 """Weft: which algorithms can a transformer express, and which will it learn?
 
-Write an algorithm as a `Program`, run it symbolically with `run`, one layer at a time, and see
-every variable at every position. Names are loaded when first used, so `import weft` is quick.
+Write an algorithm as a `Program`, run it symbolically with `run`, one layer at a time, and
+`compile` it into the exact weights of a PyTorch transformer. Names are loaded when first used, so
+`import weft` is quick and needs no torch.
 """
 
 from __future__ import annotations
@@ -9,7 +10,13 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from weft.version import VERSION
+
 if TYPE_CHECKING:
+    from weft.compiler import Compiled as Compiled
+    from weft.compiler import compile_program
+    from weft.compiler import load as load
+    from weft.compiler import save as save
     from weft.errors import WeftError as WeftError
     from weft.interpreter.batched import BatchRun as BatchRun
     from weft.interpreter.batched import run_batch as run_batch
@@ -30,7 +37,10 @@ if TYPE_CHECKING:
     from weft.language import var as var
     from weft.programs import program as program
 
+    compile = compile_program
+
 _HOMES = {
+    "weft.compiler": ["Compiled", "load", "save"],
     "weft.errors": ["WeftError"],
     "weft.language": [
         "UNDEFINED",
@@ -50,15 +60,26 @@ _HOMES = {
     "weft.programs": ["program"],
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+_RENAMED = {"compile": ("weft.compiler", "compile_program")}  # `compile` is a builtin's name
 
-__all__ = sorted(_HOME_OF)
-__version__ = "0.1.0"
+__all__ = sorted([*_HOME_OF, *_RENAMED])
+__version__ = VERSION
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOME_OF:
+    home, attribute = _RENAMED.get(name) or (_HOME_OF.get(name), name)
+    if home is None:
         raise AttributeError(f"module 'weft' has no attribute '{name}'")
-    return getattr(import_module(_HOME_OF[name]), name)
+    try:
+        return getattr(import_module(home), attribute)
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        from weft.errors import WeftError
+
+        raise WeftError(
+            f"weft.{name} needs PyTorch", remedy="Install it with: pip install 'weftwork[torch]'"
+        ) from None
 
 
 def __dir__() -> list[str]:

@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 import weft
-from weft.cli import inspect, run
+from weft.cli import compile, inspect, run
 from weft.errors import WeftError
 
 app = typer.Typer(
@@ -27,6 +27,9 @@ app.command("list")(inspect.list_programs)
 app.command("run")(run.run_program)
 app.command("rules")(inspect.show_rules)
 app.command("show")(inspect.show_program)
+app.command("compile")(compile.compile_command)
+app.command("check")(compile.check_command)
+app.command("prove")(compile.prove_command)
 
 
 def _print_version(wanted: bool) -> None:

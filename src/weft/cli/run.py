@@ -28,6 +28,10 @@ def run_program(
         int | None,
         typer.Option("--max-layers", min=0, help="Give up on a program that runs longer."),
     ] = None,
+    compiled: Annotated[
+        bool, typer.Option("--compiled", help="Run the compiled weights instead.")
+    ] = False,
+    level: Annotated[int, typer.Option("-O", "--level", help="0 or 2, with --compiled.")] = 2,
     svg: Annotated[
         Path | None, typer.Option("--svg", help="Write what is shown as a picture.")
     ] = None,
@@ -43,11 +47,28 @@ def run_program(
 
       weft run addition 12+34 --json
 
+      weft run addition 12+34 --compiled
+
+      weft run models/addition 12+34
+
       weft run path/to/mine.py:Mine "a b c" --layers 3 --trace
     """
     from weft.interpreter.reference import run
     from weft.programs import program
 
+    if Path(name).is_dir() or compiled:
+        from weft.cli.models import run_compiled, run_folder
+
+        if Path(name).is_dir():
+            answer = run_folder(Path(name), given, layers)
+        else:
+            answer = run_compiled(program(name), given, level, layers)
+        if json:
+            print_json(answer)
+        else:
+            for word in ("outputs", "result", "layers"):
+                print(f"{word:<9}{_spaced(answer[word])}")
+        return
     found = program(name)
     done = run(found, given, layers=layers, max_layers=max_layers, trace=trace)
     if svg is not None:
@@ -58,6 +79,10 @@ def run_program(
     from rich.console import Console
 
     show(done, Console(highlight=False))
+
+
+def _spaced(value: Any) -> str:
+    return " ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
 
 
 def write_picture(run: Run, path: Path, title: str, widest: int = 100) -> None:

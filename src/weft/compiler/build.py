@@ -6,6 +6,7 @@ program -> problem (slicing, reach) -> circuit (lower, or level0) -> matrices ->
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +21,7 @@ from weft.compiler.lower import Lowering
 from weft.compiler.matrices import FeedForwardMatrices, as_relu, encoding, lay_out
 from weft.compiler.precision import Format, format_of
 from weft.compiler.problem import Problem, start
-from weft.compiler.reach import find_reachable, initial_values
+from weft.compiler.reach import find_reachable, initial_values, observe
 from weft.compiler.slicing import merge_heads, remove_dead
 from weft.compiler.slots import make_layout
 from weft.errors import WeftError
@@ -45,6 +46,7 @@ class Compiled:
         level: 0 or 2.
         rules: how many rules the step has, with one value per constraint at level 0.
         max_length: the longest input it is made for; None for any.
+        for_inputs: how many inputs it is made for alone; None for all.
         notes: what each pass did.
         seconds: how long it took.
     """
@@ -54,6 +56,7 @@ class Compiled:
     level: int
     rules: int
     max_length: int | None
+    for_inputs: int | None
     notes: tuple[tuple[str, str], ...]
     seconds: float
 
@@ -89,6 +92,7 @@ def compile_program(
     max_length: int | None = None,
     activation: Activation = "clipped",
     dtype: str = "float32",
+    inputs: Sequence[Any] | None = None,
 ) -> Compiled:
     """Compile a program into the weights of a Transformer.
 
@@ -98,6 +102,7 @@ def compile_program(
         max_length: the longest input; only programs that name positions or average need one.
         activation: `clipped`, or `relu` with two units for each clipped one.
         dtype: `float32`, `float64` or `bfloat16`.
+        inputs: if given, only these will occur: the model may do anything on others.
 
     Example:
         >>> import torch, weft
@@ -114,7 +119,7 @@ def compile_program(
         raise WeftError(f"there is no level {level}", remedy="Choose -O 0 or -O 2")
     format_ = format_of(dtype)
     longest = _longest(program, max_length)
-    problem = _prepare(program, level, longest)
+    problem = _prepare(program, level, longest, inputs)
     numbers = [n for n in problem.heads if isinstance(program.variables[n].range, Number)]
     cancelled = numbers if level == 0 else [n for n in problem.heads if n not in numbers]
     layout = make_layout(problem)
@@ -127,14 +132,18 @@ def compile_program(
     model = _assemble(problem, layout, matrices, attention, activation, dtype, longest)
     seconds = time.perf_counter() - began
     limit = longest if _needs_length(program) else None
-    return Compiled(program, model, level, rules, limit, problem.notes, seconds)
+    count = None if inputs is None else len(inputs)
+    return Compiled(program, model, level, rules, limit, count, problem.notes, seconds)
 
 
-def _prepare(program: Program, level: int, longest: int | None) -> Problem:
+def _prepare(
+    program: Program, level: int, longest: int | None, inputs: Sequence[Any] | None
+) -> Problem:
     problem = start(program)
     if level == 0:
         return problem.noted("level 0", "one unit a rule, as in the ALTA paper")
-    return find_reachable(merge_heads(remove_dead(problem)), longest)
+    problem = merge_heads(remove_dead(problem))
+    return find_reachable(problem, longest) if inputs is None else observe(problem, inputs)
 
 
 SPREADS = (0, 4, 16)

@@ -79,8 +79,29 @@ def mean_ramps(
     )
 
 
+def attainable(
+    value: Number, output: Number, longest: int, format_: Format
+) -> list[tuple[float, float]]:
+    """For each bucket, between which numbers a model's means lie that belong to it."""
+    low = min(float(bucket) for bucket in value.values)  # type: ignore[arg-type]
+    high = max(float(bucket) for bucket in value.values)  # type: ignore[arg-type]
+    sides = [_sides(value, border, longest, format_) for border in output.borders]
+    slack = (longest + 6) * format_.roundoff * max(abs(low), abs(high))
+    starts = [low - slack, *(side[1] for side in sides)]
+    ends = [*(side[0] for side in sides), high + slack]
+    return [(a, max(a, b)) for a, b in zip(starts, ends, strict=True)]
+
+
 def _mean_ramp(value: Number, border: float, longest: int, format_: Format) -> Ramp | None:
     """The widest ramp at a border that no mean of up to `longest` values falls into."""
+    low, high = _sides(value, border, longest, format_)
+    room = high - low
+    enough = 8 * format_.roundoff * abs(border)
+    return Ramp(low + room / 4, high - room / 4) if room > enough else None
+
+
+def _sides(value: Number, border: float, longest: int, format_: Format) -> tuple[float, float]:
+    """The greatest mean below a border and the least above, as far as rounding can take them."""
     low, high = -math.inf, math.inf
     for candidate, terms in _candidates(value, border, longest):
         slack = (terms + 6) * format_.roundoff * max(abs(candidate), abs(border))
@@ -92,9 +113,7 @@ def _mean_ramp(value: Number, border: float, longest: int, format_: Format) -> R
         low = high - 1.0
     if high == math.inf:
         high = low + 1.0
-    room = high - low
-    enough = 8 * format_.roundoff * abs(border)
-    return Ramp(low + room / 4, high - room / 4) if room > enough else None
+    return low, high
 
 
 def _candidates(value: Number, border: float, longest: int) -> list[tuple[float, int]]:

@@ -7,12 +7,13 @@ rounds. Relations between variables are not kept, so the result may be too large
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from weft.compiler.problem import Problem, restricted
 from weft.errors import WeftError
+from weft.interpreter.batched import run_batch
 from weft.language.diagrams import Diagram, Put
 from weft.language.frontend import deep_recursion
 from weft.language.program import Program, Variable
@@ -36,6 +37,23 @@ def find_reachable(problem: Problem, positions: int | None) -> Problem:
     ]
     note = f"values that occur: {', '.join(fewer)}" if fewer else "all values can occur"
     return replace(problem, variables=found).noted("reachability", note)
+
+
+def observe(problem: Problem, inputs: Sequence[Any]) -> Problem:
+    """Restrict every variable to the values that it has on these inputs, at some layer."""
+    program = problem.program
+    batch = run_batch(program, inputs, trace=True)
+    seen: dict[str, set[Any]] = {name: set() for name in problem.variables}
+    for name, codes in batch.observed().items():
+        if name in seen:
+            values = program.variables[name].range.values
+            seen[name] |= {values[code] for code in codes if code < len(values)}
+    for name, variable in problem.variables.items():
+        if not seen[name]:  # a head that never found anything
+            seen[name] = set(variable.range.values[:1])
+    found = {n: restricted(v, frozenset(seen[n])) for n, v in problem.variables.items()}
+    note = f"values that occur on {len(batch):,} inputs (sound for these alone)"
+    return replace(problem, variables=found).noted("observation", note)
 
 
 def initial_values(program: Program, variable: Variable, positions: int | None) -> set[Any]:

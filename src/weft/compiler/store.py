@@ -19,7 +19,6 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
-import weft
 from weft.compiler.build import Compiled
 from weft.errors import WeftError
 from weft.language.program import Program
@@ -27,6 +26,7 @@ from weft.language.vocabulary import Vocabulary
 from weft.models.config import config_from_dict
 from weft.models.layout import layout_from_list
 from weft.models.transformer import Transformer
+from weft.version import VERSION
 
 FORMAT = 1
 
@@ -75,7 +75,7 @@ def describe(compiled: Compiled, name: str) -> dict[str, Any]:
     vocabulary = compiled.program.vocabulary
     return {
         "format": FORMAT,
-        "weft": weft.__version__,
+        "weft": VERSION,
         "program": {
             "name": compiled.program.name,
             "found_as": name,
@@ -84,11 +84,12 @@ def describe(compiled: Compiled, name: str) -> dict[str, Any]:
         },
         "level": compiled.level,
         "max_length": compiled.max_length,
+        "for_inputs": compiled.for_inputs,
         "sizes": compiled.sizes(),
         "passes": [list(note) for note in compiled.notes],
         "config": compiled.model.config.as_dict(),
         "layout": compiled.model.layout.as_list(),
-        "verified": {},
+        "verified": None,
     }
 
 
@@ -120,6 +121,7 @@ def card(compiled: Compiled, description: dict[str, Any]) -> str:
         f"| parameters | {sizes['parameters']:,} |",
         f"| number format | {compiled.model.config.dtype} |",
         f"| longest input | {length} |",
+        *([f"| made for | {compiled.for_inputs:,} inputs alone |"] if compiled.for_inputs else []),
         f"| source hash | {description['program']['source_hash'][:16]} |",
         "",
         "## Stream",
@@ -131,8 +133,26 @@ def card(compiled: Compiled, description: dict[str, Any]) -> str:
         kind = f"{slot.kind}, head" if slot.is_head else slot.kind
         lines.append(f"| {slot.name} | {slot.start}..{slot.start + slot.size - 1} | {kind} |")
     lines += ["", "## Passes", "", *(f"- {name}: {what}" for name, what in compiled.notes)]
-    lines += ["", "## Verified", "", "Nothing yet; `weft prove` and `weft check` say.", ""]
+    lines += ["", "## Verified", "", NOT_VERIFIED, ""]
     return "\n".join(lines)
+
+
+NOT_VERIFIED = "Nothing yet; `weft prove` and `weft check` say."
+
+
+def record_verified(folder: Path, what: str) -> None:
+    """Write on the card what was shown of a model."""
+    page = (folder / "card.md").read_text()
+    start = page.index("## Verified")
+    _replace_file(folder / "card.md", f"{page[:start]}## Verified\n\n{what}\n")
+    description = {**read_description(folder), "verified": what}
+    _replace_file(folder / "config.json", json.dumps(description, indent=1) + "\n")
+
+
+def _replace_file(path: Path, text: str) -> None:
+    scratch = path.with_name(f".{path.name}.new")
+    scratch.write_text(text)
+    os.replace(scratch, path)
 
 
 def load(folder: str | Path) -> Transformer:

@@ -107,6 +107,18 @@ class BatchRun(Sequence[Run]):
         running = (moment.sequences >= 0)[moment.layout.rows]
         return {name: column[running] for name, column in moment.columns.items()}
 
+    def observed(self) -> dict[str, set[int]]:
+        """The codes that every variable of a traced batch had anywhere, at any layer."""
+        seen: dict[str, set[int]] = {name: set() for name in self.program.variables}
+        for name, column in self._columns.items():
+            seen[name] |= set(np.unique(column).tolist())
+        for history in self._history:
+            for moments in history:
+                for moment in moments:
+                    for name, column in moment.columns.items():
+                        seen[name] |= set(np.unique(column).tolist())
+        return seen
+
     def _trace(self, place: int) -> Trace:
         layers: list[Layer] = []
         if not self.tokens[place]:

@@ -60,8 +60,11 @@ class Path:
 class Decision:
     """What an expression is, by tests of one variable at a time, in a fixed order."""
 
-    def __init__(self, order: list[str], variables: Mapping[str, Variable]) -> None:
+    def __init__(
+        self, order: list[str], variables: Mapping[str, Variable], *, apart: bool = False
+    ) -> None:
         self.variables = variables
+        self.apart = apart  # whether failure is kept apart from the other results
         self.order = order
         self._level = {name: level for level, name in enumerate(self.order)}
         self._values = [self._edge_values(name) for name in self.order]
@@ -70,7 +73,7 @@ class Decision:
         self._results: dict[Any, int] = {}
         self._nodes: dict[tuple[int, tuple[int, ...]], int] = {}
         self._memo: dict[Any, int] = {}
-        self._diagrams: dict[int, int] = {}
+        self._diagrams: dict[tuple[int, bool], int] = {}
         self.failed = self._result(FAILED)
         self.root = self.failed
 
@@ -92,9 +95,10 @@ class Decision:
         self._content.append(content)
         return len(self._levels) - 1
 
-    def _node(self, level: int, children: tuple[int, ...]) -> int:
+    def _node(self, level: int, children: tuple[int, ...], exact: bool = False) -> int:
         different = set(children)
-        different.discard(self.failed)
+        if not (exact or self.apart):
+            different.discard(self.failed)
         if len(different) <= 1:
             return different.pop() if different else self.failed
         key = (level, children)
@@ -106,13 +110,17 @@ class Decision:
     def _below(self, node: int, level: int, edge: int) -> int:
         return self._content[node][edge] if self._levels[node] == level else node
 
-    def _of(self, node: Expression) -> int:
-        found = self._diagrams.get(id(node))
+    def _of(self, node: Expression, exact: bool = False) -> int:
+        """The diagram of an expression; an exact one also tells where it fails.
+
+        A lazy function may succeed although an argument fails, so its arguments are exact.
+        """
+        found = self._diagrams.get((id(node), exact))
         if found is None:
-            found = self._diagrams[id(node)] = self._make(node)
+            found = self._diagrams[id(node), exact] = self._make(node, exact)
         return found
 
-    def _make(self, node: Expression) -> int:
+    def _make(self, node: Expression, exact: bool) -> int:
         match node:
             case Constant(value=value):
                 return self._result(value)
@@ -124,17 +132,20 @@ class Decision:
                         self.failed if value is UNDEFINED else self._result(value)
                         for value in self._values[level]
                     ),
+                    exact,
                 )
             case Written(value=inner):
-                return self._of(inner)
+                return self._of(inner, exact)
             case Choice(test=test, then=then, otherwise=otherwise):
-                return self._choose(self._of(test), self._of(then), self._of(otherwise))
-            case Apply(arguments=arguments):
-                return self._apply(node, tuple(self._of(argument) for argument in arguments))
+                one, other = self._of(then, exact), self._of(otherwise, exact)
+                return self._choose(self._of(test, exact), one, other, exact=exact)
+            case Apply(arguments=arguments, lazy=lazy):
+                given = [self._of(argument, exact or lazy) for argument in arguments]
+                return self._apply(node, tuple(given), exact)
         raise TypeError(node)
 
-    def _apply(self, node: Apply, arguments: tuple[int, ...]) -> int:
-        key = (id(node), arguments)
+    def _apply(self, node: Apply, arguments: tuple[int, ...], exact: bool) -> int:
+        key = (id(node), arguments, exact)
         found = self._memo.get(key)
         if found is not None:
             return found
@@ -147,9 +158,10 @@ class Decision:
             found = self._node(
                 level,
                 tuple(
-                    self._apply(node, tuple(self._below(a, level, edge) for a in arguments))
+                    self._apply(node, tuple(self._below(a, level, edge) for a in arguments), exact)
                     for edge in range(len(self._values[level]))
                 ),
+                exact,
             )
         self._memo[key] = found
         return found
@@ -160,22 +172,29 @@ class Decision:
         except Exception:
             return self.failed
 
-    def _choose(self, test: int, then: int, otherwise: int) -> int:
+    def _choose(self, test: int, then: int, otherwise: int, *, exact: bool = False) -> int:
         if self._levels[test] == BOTTOM:
             held = truth(self._content[test]) if test != self.failed else None
             return self.failed if held is None else then if held else otherwise
-        if then == otherwise:
+        if then == otherwise and not (exact or self.apart):
             return then
-        key = (test, then, otherwise)
+        parts = (test, then, otherwise)
+        key = (*parts, exact)
         found = self._memo.get(key)
         if found is None:
-            level = min(self._levels[node] for node in key)
+            level = min(self._levels[node] for node in parts)
             found = self._memo[key] = self._node(
                 level,
                 tuple(
-                    self._choose(*(self._below(node, level, edge) for node in key))
+                    self._choose(
+                        self._below(test, level, edge),
+                        self._below(then, level, edge),
+                        self._below(otherwise, level, edge),
+                        exact=exact,
+                    )
                     for edge in range(len(self._values[level]))
                 ),
+                exact,
             )
         return found
 
@@ -227,9 +246,16 @@ def decision(
 class Diagram(Decision):
     """What one variable becomes. Its own old value is tested first, since a rule names it."""
 
-    def __init__(self, target: str, final: Expression, variables: Mapping[str, Variable]) -> None:
+    def __init__(
+        self,
+        target: str,
+        final: Expression,
+        variables: Mapping[str, Variable],
+        *,
+        apart: bool = False,
+    ) -> None:
         names = [name for name in reads(final) if name != target]
-        super().__init__([target, *names], variables)
+        super().__init__([target, *names], variables, apart=apart)
         self.target = target
         self.keep = self._result(Keep())
         self.root = self._final(final)
@@ -272,6 +298,10 @@ class Diagram(Decision):
             for guard, put in self.ways(self._below_target(old)):
                 if isinstance(put, Put) and put.value != old:
                     yield Path((*guard, (self.target, (old,))), put)
+
+    def ways_from(self, old: Any) -> Iterator[tuple[tuple[Any, ...], Any]]:
+        """Every path for an old value of the target; `Keep` and `Put` results."""
+        yield from self.ways(self._below_target(old))
 
     def _below_target(self, old: Any) -> int:
         return self._below(self.root, 0, self._values[0].index(old))

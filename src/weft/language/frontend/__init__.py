@@ -13,7 +13,7 @@ from types import MethodType
 
 from weft.errors import WeftError
 from weft.language.frontend import statements
-from weft.language.frontend.machine import STATE, Frame, Machine, NotUnderstood
+from weft.language.frontend.machine import STATE, Exhausted, Frame, Machine, NotUnderstood
 from weft.language.program import Program
 from weft.language.source import free_variables, function_source
 from weft.language.updates import Updates
@@ -29,7 +29,10 @@ def derive(program: Program) -> Updates:
     step = program.step_function
     if step is not None:
         with deep_recursion():
-            _execute(machine, program, step)
+            try:
+                _execute(machine, program, step)
+            except (Exhausted, RecursionError):
+                raise _too_expensive(machine, program) from None
     return Updates(program.variables, machine.values, tuple(machine.effects), machine.make)
 
 
@@ -62,6 +65,15 @@ def _execute(machine: Machine, program: Program, step: object) -> None:
             remedy=reason.remedy
             or "Write it in simpler Python, or move it into a helper of values",
         ) from None
+
+
+def _too_expensive(machine: Machine, program: Program) -> WeftError:
+    return WeftError(
+        "its rules take too much work to derive",
+        subject=f"{program.name}.step",
+        where=machine.frames[-1].source.location(machine.frames[-1].source.node),
+        remedy="Let its loops make fewer rounds, or do less in one step",
+    )
 
 
 @contextmanager

@@ -25,14 +25,21 @@ def local_function(machine: Machine, node: ast.FunctionDef | ast.Lambda) -> Loca
     from weft.language.frontend import values
 
     defaults = tuple(values.operand(machine, default) for default in node.args.defaults)
-    return LocalFunction(node, machine.frame, defaults, machine.make.true)
+    return LocalFunction(node, machine.frame, defaults)
 
 
 def call(machine: Machine, node: ast.Call) -> Operand:
     """The result of a call."""
     from weft.language.frontend import values
 
-    callee = values.operand(machine, node.func)
+    return machine.each(
+        values.operand(machine, node.func), lambda callee: _call(machine, node, callee)
+    )
+
+
+def _call(machine: Machine, node: ast.Call, callee: Operand) -> Operand:
+    from weft.language.frontend import values
+
     where = machine.where(node)
     function = callee.value if isinstance(callee, Constant) else None
     if function is not None and not node.keywords:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from types import FunctionType
 from typing import Any, Final, TypeVar
 
@@ -41,6 +41,16 @@ class NotUnderstood(Exception):
         self.remedy = remedy
 
 
+MOST_WORK = 10_000_000
+"""How much a derivation may do: entries of tables, rounds of tabulated loops, tests on paths."""
+STEP_WORK = 20
+"""What it counts for to follow one piece of syntax."""
+
+
+class Exhausted(BaseException):
+    """The derivation takes too much work; not an `Exception`, so that no table takes it."""
+
+
 class StateReference:
     """What the parameter `z` stands for: the state itself, not a value."""
 
@@ -48,7 +58,7 @@ class StateReference:
 STATE: Final = StateReference()
 
 Operand = Any
-"""An `Expression`, `STATE`, or a function defined within the step."""
+"""An `Expression`, `STATE`, a function defined within the step, or a `Fork` of these."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +106,8 @@ class Machine:
     effects: list[Effect] = field(default_factory=list)
     frames: list[Frame] = field(default_factory=list)
     tables: Tables = field(init=False)
+    work: int = 0
+    _facts: dict[int, bool] = field(default_factory=dict)
     _plain: dict[int, Expression] = field(default_factory=dict)
     _recorded: dict[int, list[tuple[tuple[Expression, bool], ...]]] = field(default_factory=dict)
 
@@ -156,7 +168,7 @@ class Machine:
     def tabulated(self, node: Expression, where: Location) -> None:
         """Make the table of an expression; too large a one is an error that names the step."""
         try:
-            self.tables.of(node)
+            self.spend(len(self.tables.of(node).entries))
         except WeftError as error:
             raise WeftError(
                 error.what,
@@ -181,9 +193,57 @@ class Machine:
         if isinstance(test, Apply) and test.function is operator.not_:
             inner = self.decided(test.arguments[0])
             return None if inner is None else not inner
-        return next((held for known, held in self.path if known is test), None)
+        held = self._facts.get(id(test))
+        if held is None and isinstance(test, Choice):  # `a and b` is on the path as `a` and as `b`
+            first = self.decided(test.test)
+            if first is not None:
+                return self.decided(test.then if first else test.otherwise)
+        return held
+
+    def _go(self, path: tuple[tuple[Expression, bool], ...]) -> None:
+        """Be on a path from here on."""
+        self.path = path
+        self._facts = {id(test): held for test, held in reversed(path)}
+
+    # Work
+
+    def spend(self, work: int) -> None:
+        """Count work; a step that takes too much of it is given up rather than left to run."""
+        self.work += work
+        if self.work > MOST_WORK:
+            raise Exhausted
 
     # Flow
+
+    def settled(self, operand: Operand) -> Operand:
+        """The operand without the forks that this path decides."""
+        while isinstance(operand, Fork):
+            decided = self.decided(operand.test)
+            if decided is None:
+                return operand
+            operand = operand.then if decided else operand.otherwise
+        return operand
+
+    def each(self, operand: Operand, action: Callable[[Operand], Operand]) -> Operand:
+        """Do something with an operand, on a path for each thing that it may be."""
+        operand = self.settled(operand)
+        if not isinstance(operand, Fork):
+            return action(operand)
+        fork = operand
+        return self.branch(
+            fork.test,
+            lambda: self.each(fork.then, action),
+            lambda: self.each(fork.otherwise, action),
+            self.join,
+        )
+
+    def join(self, test: Expression, yes: Operand, no: Operand) -> Operand:
+        """One of two operands: a choice of values, a fork where one of them is not a value."""
+        if yes is no:
+            return yes
+        if isinstance(yes, Expression) and isinstance(no, Expression):
+            return self.make.choice(test, yes, no)
+        return Fork(test, yes, no)
 
     def branch(
         self,
@@ -203,14 +263,14 @@ class Machine:
         else:
             flipped = False
         path, before = self.path, self._snapshot()
-        self.path = (*path, *literals(test, True))
+        self._go((*path, *literals(test, True)))
         yes = then()
         after_then = self._snapshot()
-        self.path = (*path, *literals(test, False))
+        self._go((*path, *literals(test, False)))
         self._restore(before)
         no = otherwise()
         after_otherwise = self._snapshot()
-        self.path = path
+        self._go(path)
         self._merge(test, after_then, after_otherwise)
         if join is None:
             return yes
@@ -238,6 +298,7 @@ class Machine:
         self, action: Callable[[], Result], fallback: Callable[[NotUnderstood], Result]
     ) -> Result:
         """Try to follow something; where that fails, forget the attempt and do the other thing."""
+        self.spend(STEP_WORK + len(self.path))
         before, path, depth = self._snapshot(), self.path, len(self.frames)
         effects = len(self.effects)
         try:
@@ -245,7 +306,7 @@ class Machine:
         except NotUnderstood as reason:
             del self.frames[depth:]
             self._restore(before)
-            self.path = path
+            self._go(path)
             for effect in self.effects[effects:]:
                 self._recorded[id(effect.node)].remove(effect.path)
             del self.effects[effects:]
@@ -269,27 +330,16 @@ class Machine:
         }
         frame = self.frame
         frame.locals = {
-            name: self._merge_operands(test, name, then.locals, otherwise.locals)
+            name: self.join(
+                test,
+                then.locals.get(name, self.unbound(name)),
+                otherwise.locals.get(name, self.unbound(name)),
+            )
             for name in {**then.locals, **otherwise.locals}
         }
         frame.result, frame.returned, frame.broke, frame.continued = (
             choice(test, yes, no) for yes, no in zip(then.flow, otherwise.flow, strict=True)
         )
-
-    def _merge_operands(
-        self, test: Expression, name: str, then: dict[str, Operand], otherwise: dict[str, Operand]
-    ) -> Operand:
-        yes, no = then.get(name, self.unbound(name)), otherwise.get(name, self.unbound(name))
-        if yes is no:
-            return yes
-        if isinstance(yes, Expression) and isinstance(no, Expression):
-            return self.make.choice(test, yes, no)
-        for function, other, bound in ((yes, no, True), (no, yes, False)):
-            if isinstance(function, LocalFunction) and is_unbound(other):
-                sides = (function.bound, self.make.false)
-                both = self.make.choice(test, *(sides if bound else sides[::-1]))
-                return replace(function, bound=both)
-        raise NotUnderstood(f"'{name}' stands for different functions, depending on a test")
 
     def unbound(self, name: str) -> Expression:
         """What a local name stands for before it is assigned."""
@@ -304,13 +354,20 @@ class LocalFunction:
         node: its syntax.
         frame: the call in which it was defined.
         defaults: the values of its defaults, as they were when it was defined.
-        bound: the condition under which it was defined at all.
     """
 
     node: ast.FunctionDef | ast.Lambda
     frame: Frame
     defaults: tuple[Any, ...]
-    bound: Expression
+
+
+@dataclass(frozen=True, eq=False)
+class Fork:
+    """One of two operands that are not both values: a name that stands for either function."""
+
+    test: Expression
+    then: Operand
+    otherwise: Operand
 
 
 def is_unbound(operand: Operand) -> bool:

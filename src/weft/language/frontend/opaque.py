@@ -11,23 +11,31 @@ from __future__ import annotations
 import ast
 import copy
 import math
+import symtable
 from collections.abc import Callable, Iterator
 from types import CodeType, FunctionType
 from typing import Any
 
 from weft.errors import Location, WeftError, did_you_mean
+from weft.language.check import head_write_error
 from weft.language.expressions import (
     FAILED,
-    Apply,
     Constant,
     Expression,
     Failure,
     Read,
     evaluate,
+    value_key,
     walk,
 )
 from weft.language.frontend import purity
-from weft.language.frontend.machine import STATE, LocalFunction, Machine, NotUnderstood
+from weft.language.frontend.machine import (
+    STATE,
+    Fork,
+    LocalFunction,
+    Machine,
+    NotUnderstood,
+)
 from weft.language.names import accesses, resolve, state_name
 from weft.language.ranges import UNDEFINED
 from weft.language.tables import LIMIT
@@ -47,38 +55,70 @@ class Returned(BaseException):
         self.value = value
 
 
+class Unforeseen(BaseException):
+    """A piece uses a variable that its syntax does not show; no handler of the piece takes it."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.name = name
+
+
 class Box:
     """A state for a piece: the variables it may use, and which of them it wrote."""
 
-    __content__: tuple[dict[str, Any], dict[str, Any]]
+    __content__: tuple[dict[str, Any], dict[str, Any], list[str]]
 
     def __init__(self, values: dict[str, Any]) -> None:
-        object.__setattr__(self, "__content__", (values, {}))
+        object.__setattr__(self, "__content__", (values, {}, []))
 
     def __getitem__(self, name: str) -> Any:
-        value = self.__content__[0][name]
+        value = self.__content__[0][_foreseen(self, name)]
         if value is FAILED:
             raise Failure(name)
         return value
 
     def __setitem__(self, name: str, value: Any) -> None:
-        values, written = self.__content__
-        values[name] = written[name] = value
+        values, written, _ = self.__content__
+        values[_foreseen(self, name)] = written[name] = value
 
     __getattr__ = __getitem__
     __setattr__ = __setitem__
 
 
+def _foreseen(box: Box, name: str) -> str:
+    values, _, missing = box.__content__
+    if name not in values:
+        missing.append(name)
+        raise Unforeseen(name)
+    return name
+
+
 class Piece:
-    """A piece of a step as a function of variables: gives what it returned, bound and wrote."""
+    """A piece of a step as a function of variables: gives what it returned, bound and wrote.
+
+    Pieces are computed from the results of other pieces, so each result is computed just once.
+    """
 
     def __init__(self, text: str, run: Callable[..., Any]) -> None:
         self.text = text if len(text) <= 60 else text[:57] + "..."
         self.__name__ = self.text
         self._run = run
+        self._results: dict[Any, Any] = {}
 
     def __call__(self, *values: Any) -> Any:
-        return self._run(*values)
+        key = value_key(values)
+        if key not in self._results:
+            self._results[key] = self._outcome(values)
+        found = self._results[key]
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    def _outcome(self, values: tuple[Any, ...]) -> Any:
+        try:
+            return self._run(*values)
+        except Exception as error:
+            return error.with_traceback(None)
 
 
 def unknown_variable(machine: Machine, name: str, where: Location) -> WeftError:
@@ -95,6 +135,15 @@ def tabulate_expression(machine: Machine, node: ast.expr, reason: NotUnderstood)
     """An expression as a table over what it reads."""
     if isinstance(node, (ast.Name, ast.Constant, ast.Starred, ast.Lambda)):
         raise reason
+    test = _open_test(machine, node)
+    if test is not None:
+
+        def again() -> Expression:
+            if machine.decided(test) is None:
+                raise reason
+            return tabulate_expression(machine, node, reason)
+
+        return machine.branch(test, again, again, machine.make.choice)
     statement = ast.Assign(targets=[ast.Name(VALUE, ast.Store())], value=node)
     found = _tabulate(machine, ast.copy_location(statement, node), node, reason)
     bound = found.bound.pop(VALUE, None)
@@ -112,13 +161,33 @@ def tabulate_statement(machine: Machine, node: ast.stmt, reason: NotUnderstood) 
     """A statement as a table from what it reads to what it binds, writes and returns."""
     if next(_own_jumps(node), None) is not None or _catches_all(node):
         raise reason
+    test = _open_test(machine, node)
+    if test is not None:
+
+        def again() -> None:
+            if machine.decided(test) is None:
+                raise reason
+            tabulate_statement(machine, node, reason)
+
+        return machine.branch(test, again, again)
     _tabulate(machine, node, node, reason).take(machine, machine.where(node))
+
+
+def _open_test(machine: Machine, root: ast.AST) -> Expression | None:
+    """What must be known before it is known which functions the names of a piece stand for."""
+    from weft.language.frontend.values import find
+
+    for node in ast.walk(root):
+        found = machine.settled(find(machine, node.id)) if isinstance(node, ast.Name) else None
+        if isinstance(found, Fork):
+            return found.test
+    return None
 
 
 class _Found:
     """The results of a piece, as expressions."""
 
-    def __init__(self, machine: Machine, node: Expression, text: str) -> None:
+    def __init__(self, machine: Machine, node: Expression, where: Location) -> None:
         self.node = node
         outcomes = machine.tables.of(node).values
         make = machine.make
@@ -138,6 +207,9 @@ class _Found:
             name: (item(_Picker(3, name, has=True)), item(_Picker(3, name)))
             for name in sorted({name for outcome in outcomes for name, _ in outcome[3]})
         }
+        for name in self.written:
+            if machine.variables[name].is_head:
+                raise head_write_error(machine.owner, name, where)
         self.returns = any(outcome[0] for outcome in outcomes)
         self.returned, self.result = item(_Picker(0)), item(_Picker(1))
 
@@ -186,8 +258,12 @@ def _tabulate(
     module = ast.Module([_Rewriter().visit(part) for part in body], [])
     code = compile(ast.fix_missing_locations(module), machine.frame.source.file, "exec")
     text = ast.unparse(shown).splitlines()[0]
-    node = _as_function(machine, inputs, code, text, machine.where(shown))
-    return _Found(machine, node, text)
+    while True:
+        try:
+            node = _as_function(machine, inputs, code, text, machine.where(shown))
+            return _Found(machine, node, machine.where(shown))
+        except Unforeseen as missing:
+            inputs.add_variable(missing.name, shown)
 
 
 def _as_function(
@@ -212,14 +288,13 @@ def _as_function(
     else:
         arguments = tuple(values)
         piece = Piece(text, lambda *given: inputs.run(code, list(given)))
-    if not arguments:
-        arguments = (machine.make.constant(None),)
-        piece = Piece(text, lambda _: inputs.run(code, [v.value for v in values]))  # type: ignore[attr-defined]
-    found = machine.apply(piece, *arguments, where=where, lazy=True)
+    found = machine.make.apply(piece, *arguments, where=where, lazy=True)
     machine.tabulated(found, where)
-    if isinstance(found, Apply):
-        purity.check_results(machine, found, where)
-    return found
+    purity.check_results(machine, found, where)
+    table = machine.tables.of(found)
+    if not arguments and not table.fails:
+        return machine.make.constant(table.values[0])
+    return machine.computed(found)
 
 
 def _value_or_failed(node: Expression, state: dict[str, Any], memo: dict[int, Any]) -> Any:
@@ -249,9 +324,9 @@ class _Inputs:
         self._functions: dict[str, LocalFunction] = {}
         self._collect(root)
 
-    def _collect(self, root: ast.AST) -> None:
+    def _collect(self, root: ast.AST, free: set[str] | None = None) -> None:
         for node in ast.walk(root):
-            if isinstance(node, ast.Name):
+            if isinstance(node, ast.Name) and (free is None or node.id in free):
                 self._add_name(node.id)
             if isinstance(node, (ast.Attribute, ast.Subscript)) and self._is_state(node.value):
                 self._add_access(node)
@@ -262,18 +337,31 @@ class _Inputs:
     def _add_name(self, name: str) -> None:
         from weft.language.frontend.values import find
 
-        found = find(self.machine, name)
+        found = self.machine.settled(find(self.machine, name))
         if found is None or name in self._constants or name in self._functions:
             return
         if found is STATE:
             self._states.add(name)
         elif isinstance(found, LocalFunction):
             self._functions[name] = found
-            self._collect(found.node)
+            self._add_function(name, found)
         elif isinstance(found, Constant):
             self._constants[name] = found.value
         elif isinstance(found, Expression):
             self.symbolic["local", name] = self.machine.known(found)
+
+    def _add_function(self, name: str, function: LocalFunction) -> None:
+        """A function is defined again where the piece runs: its names must mean the same there."""
+        from weft.language.frontend.values import find, find_from
+
+        machine, free = self.machine, _free_names(function.node)
+        if any(find(machine, n) is not find_from(machine, function.frame, n) for n in free):
+            raise self.reason
+        for place, default in enumerate(function.defaults):
+            if not isinstance(default, Expression):
+                raise self.reason
+            self.symbolic["local", _default_name(name, place)] = default
+        self._collect(function.node, free)
 
     def _is_state(self, node: ast.AST) -> bool:
         from weft.language.frontend.values import find
@@ -283,31 +371,23 @@ class _Inputs:
     def _add_access(self, node: ast.Attribute | ast.Subscript) -> None:
         assert isinstance(node.value, ast.Name)
         variable = state_name(node, node.value.id)
-        if variable is None:
-            raise self.reason
-        self._add_variable(variable, node, not isinstance(node.ctx, ast.Load))
+        if variable is not None:  # a computed name is found when the piece is executed
+            self.add_variable(variable, node, not isinstance(node.ctx, ast.Load))
 
     def _add_call(self, node: ast.Call) -> None:
         for place, argument in enumerate(node.args):
             if self._is_state(argument):
                 owner = self.machine.frame.function
                 helper = resolve(owner, node.func) if isinstance(owner, FunctionType) else None
-                found = list(accesses(helper, place)) if helper is not None else []
-                if not found and not self._is_local(node.func):
-                    raise self.reason
-                for access in found:
-                    self._add_variable(access.name, node, access.writes)
+                for access in accesses(helper, place) if helper is not None else ():
+                    self.add_variable(access.name, node, access.writes)
 
-    def _is_local(self, node: ast.expr) -> bool:
-        return isinstance(node, ast.Name) and node.id in self._functions
-
-    def _add_variable(self, name: str, node: ast.AST, writes: bool) -> None:
+    def add_variable(self, name: str, node: ast.AST, writes: bool = False) -> None:
+        """Let the piece use a variable."""
         machine = self.machine
         if name not in machine.variables:
             raise unknown_variable(machine, name, machine.where(node))
         if writes and machine.variables[name].is_head:
-            from weft.language.check import head_write_error
-
             raise head_write_error(machine.owner, name, machine.where(node))
         self.symbolic["variable", name] = machine.known(machine.plain(machine.values[name]))
 
@@ -327,6 +407,10 @@ class _Inputs:
         """The functions defined in the step that the piece uses, defined again."""
         for name, function in self._functions.items():
             node = copy.deepcopy(function.node)
+            node.args.defaults = [
+                ast.Name(_default_name(name, place), ast.Load())
+                for place in range(len(function.defaults))
+            ]
             if isinstance(node, ast.Lambda):
                 yield ast.Assign(targets=[ast.Name(name, ast.Store())], value=node, lineno=1)
             else:
@@ -345,7 +429,8 @@ class _Inputs:
             if kind == "local" and value is not FAILED
         }
         start = {**self._constants, **names, **dict.fromkeys(self._states, box)}
-        space = {**around, **frame.names, **start, RETURN: Returned, TICK: _Ticker().tick}
+        ticker = _Ticker(self.machine)
+        space = {**around, **frame.names, **start, RETURN: Returned, TICK: ticker.tick}
         for kind, name in given:  # a local name that has no value hides a global one
             if kind == "local" and name not in names:
                 space.pop(name, None)
@@ -355,6 +440,11 @@ class _Inputs:
             exec(code, space)
         except Returned as end:
             returned, result = True, end.value
+        if ticker.rounds > ROUNDS:  # nor may a handler of the piece take this one
+            raise Failure("a loop does not end")
+        _, written, missing = box.__content__
+        if missing:  # a handler of the piece may have taken the exception
+            raise Unforeseen(missing[0])
         bound = tuple(
             (name, value)
             for name, value in space.items()
@@ -365,18 +455,36 @@ class _Inputs:
             )
             or name == VALUE
         )
-        _, written = box.__content__
         return returned, result, bound, tuple(sorted(written.items()))
+
+
+def _default_name(function: str, place: int) -> str:
+    return f"__weft_default_{function}_{place}"
+
+
+def _free_names(node: ast.FunctionDef | ast.Lambda) -> set[str]:
+    """The names in a function that stand for something outside of it."""
+    bare = copy.deepcopy(node)
+    bare.args.defaults = [ast.Constant(None) for _ in bare.args.defaults]
+    stack = symtable.symtable(ast.unparse(bare), "function", "exec").get_children()
+    found: set[str] = set()
+    while stack:
+        table = stack.pop()
+        found |= {symbol.get_name() for symbol in table.get_symbols() if symbol.is_global()}
+        stack.extend(table.get_children())
+    return found
 
 
 class _Ticker:
     """Counts the rounds of loops, so that a piece that never ends is given up."""
 
-    def __init__(self) -> None:
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
         self.rounds = 0
 
     def tick(self) -> None:
         self.rounds += 1
+        self.machine.spend(1)
         if self.rounds > ROUNDS:
             raise Failure("a loop does not end")
 
@@ -388,17 +496,24 @@ class _Rewriter(ast.NodeTransformer):
         call = ast.Call(ast.Name(RETURN, ast.Load()), [node.value] if node.value else [], [])
         return ast.copy_location(ast.Raise(exc=call, cause=None), node)
 
-    def visit_While(self, node: ast.While) -> ast.AST:
+    def visit_While(self, node: ast.While | ast.For) -> ast.AST:
         self.generic_visit(node)
         tick = ast.Expr(ast.Call(ast.Name(TICK, ast.Load()), [], []))
         node.body.insert(0, ast.copy_location(tick, node))
         return node
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        return node
+    def visit_For(self, node: ast.For) -> ast.AST:
+        return self.visit_While(node)
 
-    def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
-        return node
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        return _InnerRewriter().generic_visit(node)
+
+
+class _InnerRewriter(_Rewriter):
+    """Within a function a `return` is just that."""
+
+    def visit_Return(self, node: ast.Return) -> ast.AST:
+        return self.generic_visit(node)
 
 
 def _own_jumps(node: ast.AST) -> Iterator[ast.AST]:

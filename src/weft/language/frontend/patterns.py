@@ -19,19 +19,18 @@ def match(machine: Machine, subject: Expression, cases: list[ast.match_case], bo
         return
     case, rest = cases[0], cases[1:]
 
-    def taken() -> None:
+    def bound() -> Expression:
         bind(machine, case.pattern, subject)
-        if case.guard is None:
-            body(machine, case.body)
-            return
-        machine.branch(
-            values.value(machine, case.guard),
-            lambda: body(machine, case.body),
-            lambda: match(machine, subject, rest, body),
-        )
+        return machine.make.true if case.guard is None else values.value(machine, case.guard)
 
+    taken = machine.branch(
+        fits(machine, case.pattern, subject),
+        bound,
+        lambda: machine.make.false,
+        machine.make.choice,
+    )
     machine.branch(
-        fits(machine, case.pattern, subject), taken, lambda: match(machine, subject, rest, body)
+        taken, lambda: body(machine, case.body), lambda: match(machine, subject, rest, body)
     )
 
 

@@ -7,7 +7,7 @@ import builtins
 from typing import TYPE_CHECKING, Any
 
 from weft.errors import Location, WeftError
-from weft.language.expressions import Apply, Constant, Expression
+from weft.language.expressions import Constant, Expression
 
 if TYPE_CHECKING:
     from weft.language.frontend.machine import Machine
@@ -115,7 +115,7 @@ def check_piece(machine: Machine, root: ast.AST) -> None:
                     check_function(machine, attribute, machine.where(node))
 
 
-def check_results(machine: Machine, node: Apply, where: Location) -> None:
+def check_results(machine: Machine, node: Expression, where: Location) -> None:
     """A value that is used up by looking at it (an iterator) has no table."""
     from weft.language.frontend.machine import NotUnderstood
 

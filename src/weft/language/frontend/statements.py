@@ -15,6 +15,7 @@ from weft.language.frontend import opaque, patterns, purity, values
 from weft.language.frontend.calls import local_function
 from weft.language.frontend.machine import (
     STATE,
+    Fork,
     LocalFunction,
     Machine,
     NotUnderstood,
@@ -125,9 +126,13 @@ def assign(machine: Machine, target: ast.expr, found: Operand) -> None:
         case ast.Name(id=name):
             machine.frame.locals[name] = found
         case ast.Attribute(value=owner) | ast.Subscript(value=owner):
-            if values.operand(machine, owner) is not STATE:
-                raise purity.refuse(machine, where, "it changes something other than its state")
-            _write(machine, target, found, where)
+
+            def write(owned: Operand) -> None:
+                if owned is not STATE:
+                    raise purity.refuse(machine, where, "it changes something other than its state")
+                _write(machine, target, found, where)
+
+            machine.each(values.operand(machine, owner), write)
         case ast.Tuple(elts=targets) | ast.List(elts=targets):
             if any(isinstance(t, ast.Starred) for t in targets):
                 raise NotUnderstood("a starred target", where)
@@ -145,6 +150,7 @@ def _write(
     variable = values.variable_named(machine, target)
     if machine.variables[variable].is_head:
         raise head_write_error(machine.owner, variable, where)
+    found = machine.settled(found)
     if not isinstance(found, Expression):
         raise NotUnderstood("something that is not a value is assigned", where)
     machine.write(variable, found, where)
@@ -207,7 +213,7 @@ def _follow_bare(machine: Machine, value: ast.expr) -> None:
         for a in [*value.args, *(k.value for k in value.keywords)]
     )
     local = isinstance(value, ast.Call) and isinstance(
-        values.operand(machine, value.func), LocalFunction
+        values.operand(machine, value.func), (LocalFunction, Fork)
     )
     if not gives_state and not local:
         raise purity.refuse(machine, machine.where(value), "a result is thrown away")

@@ -13,7 +13,8 @@ from weft.language.expressions import Apply, Choice, Constant, Expression, walk
 from weft.language.frontend import calls, opaque
 from weft.language.frontend.machine import (
     STATE,
-    LocalFunction,
+    Fork,
+    Frame,
     Machine,
     NotUnderstood,
     Operand,
@@ -73,11 +74,14 @@ COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
 
 def value(machine: Machine, node: ast.expr) -> Expression:
     """The value of an expression; what cannot be followed is tabulated."""
-    found = operand(machine, node)
-    if isinstance(found, Expression):
-        return found
-    what = "the state itself" if found is STATE else "a function"
-    raise NotUnderstood(f"{what} is used as a value", machine.where(node))
+
+    def as_value(found: Operand) -> Expression:
+        if isinstance(found, Expression):
+            return found
+        what = "the state itself" if found is STATE else "a function"
+        raise NotUnderstood(f"{what} is used as a value", machine.where(node))
+
+    return machine.each(operand(machine, node), as_value)  # type: ignore[no-any-return]
 
 
 def operand(machine: Machine, node: ast.expr) -> Operand:
@@ -111,9 +115,9 @@ def _follow(machine: Machine, node: ast.expr) -> Operand:
         case ast.IfExp(test=test, body=body, orelse=orelse):
             return machine.branch(
                 value(machine, test),
-                lambda: value(machine, body),
-                lambda: value(machine, orelse),
-                machine.make.choice,
+                lambda: operand(machine, body),
+                lambda: operand(machine, orelse),
+                machine.join,
             )
         case ast.Tuple(elts=items):
             if any(isinstance(item, ast.Starred) for item in items):
@@ -132,8 +136,11 @@ def _follow(machine: Machine, node: ast.expr) -> Operand:
 
 
 def _follow_access(machine: Machine, node: ast.Attribute | ast.Subscript) -> Operand:
+    return machine.each(operand(machine, node.value), lambda owner: _access(machine, node, owner))
+
+
+def _access(machine: Machine, node: ast.Attribute | ast.Subscript, owner: Operand) -> Operand:
     where = machine.where(node)
-    owner = operand(machine, node.value)
     if owner is STATE:
         return machine.read(variable_named(machine, node))
     if isinstance(node, ast.Attribute):
@@ -251,7 +258,11 @@ def _equal_tuples(
 
 def find(machine: Machine, name: str) -> Operand | None:
     """What a name stands for: a local, then what encloses the function, globals, builtins."""
-    frame = machine.frame
+    return find_from(machine, machine.frame, name)
+
+
+def find_from(machine: Machine, frame: Frame, name: str) -> Operand | None:
+    """What a name stands for in a call."""
     while True:
         if name in frame.locals:
             return frame.locals[name]
@@ -270,18 +281,26 @@ def lookup(machine: Machine, name: str) -> Operand:
     found = find(machine, name)
     if found is None:
         return machine.computed(machine.unbound(name))
-    if isinstance(found, LocalFunction):
-        if found.bound is not machine.make.true:
-            machine.computed(
-                machine.make.choice(found.bound, machine.make.true, machine.unbound(name))
-            )
-        return found
+    found = machine.settled(found)
     if not isinstance(found, Expression):
+        _note_unbound(machine, _as_bound(machine, found))
         return found
     found = machine.known(found)
+    _note_unbound(machine, found)
+    return found
+
+
+def _as_bound(machine: Machine, found: Operand) -> Expression:
+    """An expression that fails where a name that may stand for functions is not bound."""
+    if isinstance(found, Fork):
+        sides = _as_bound(machine, found.then), _as_bound(machine, found.otherwise)
+        return machine.make.choice(found.test, *sides)
+    return found if isinstance(found, Expression) else machine.make.true
+
+
+def _note_unbound(machine: Machine, found: Expression) -> None:
     if isinstance(found, (Apply, Choice)) and any(is_unbound(node) for node in walk(found)):
         machine.computed(found)
-    return found
 
 
 def elements(node: Operand) -> list[Expression] | None:

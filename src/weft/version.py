@@ -1,0 +1,3 @@
+"""Which Weft this is."""
+
+VERSION = "0.1.0"
