@@ -96,18 +96,15 @@ def draw(
 ) -> tuple[list[Sequence[Any]], int]:
     """Random inputs on which the program does not fail, the short ones first."""
     rng = random.Random(seed)
-    inputs: list[Sequence[Any]] = []
-    skipped = 0
-    for number in range(samples):
-        length = 1 + number * longest // samples
-        tokens = program.sample(rng, length)
-        try:
-            if len(tokens) > longest:
-                raise WeftError("too long")
-            run_batch(program, [tokens], layers=layers)
-            inputs.append(tokens)
-        except WeftError:
-            skipped += 1
+    lengths = [1 + number * longest // samples for number in range(samples)]
+    drawn = [program.sample(rng, length) for length in lengths]
+    fitting = [tokens for tokens in drawn if len(tokens) <= longest]
+    try:
+        run_batch(program, fitting, layers=layers)
+        inputs = fitting
+    except WeftError:
+        inputs = [tokens for tokens in fitting if _runs(program, tokens, layers)]
+    skipped = samples - len(inputs)
     if not inputs:
         raise WeftError(
             f"none of {samples} random inputs ran without an error",
@@ -115,6 +112,14 @@ def draw(
             remedy="Override `sample(self, rng, length)` to draw inputs that the program takes",
         )
     return sorted(inputs, key=len), skipped
+
+
+def _runs(program: Program, tokens: Sequence[Any], layers: int | None) -> bool:
+    try:
+        run_batch(program, [tokens], layers=layers)
+    except WeftError:
+        return False
+    return True
 
 
 def compare(

@@ -25,6 +25,7 @@ from weft.language.expressions import (
     Expression,
     Read,
     Written,
+    deep_recursion,
     reads,
     value_key,
 )
@@ -174,9 +175,10 @@ class Plan:
         self._indices: dict[tuple[str, ...], Slot] = {}
         self.new: dict[str, Slot] = {}
         self.failures: list[Slot] = []
-        for name in updates.written:
-            self._plan_update(name, updates)
-        self._plan_failures(updates)
+        with deep_recursion():
+            for name in updates.written:
+                self._plan_update(name, updates)
+            self._plan_failures(updates)
 
     def _plan_update(self, name: str, updates: Updates) -> None:
         """A slot with the variable's new codes; what it cannot hold is a failure."""

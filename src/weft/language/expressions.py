@@ -12,7 +12,9 @@ division by zero) makes the whole expression fail as it would in Python.
 from __future__ import annotations
 
 import operator
+import sys
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Final
 
 from weft.errors import Location
@@ -300,6 +302,17 @@ def evaluate(node: Expression, state: Mapping[str, Any], memo: dict[int, Any] | 
         return memo[id(node)]
     found = memo[id(node)] = _evaluate(node, state, memo)
     return found
+
+
+@contextmanager
+def deep_recursion() -> Iterator[None]:
+    """Unrolled loops nest deeply, and Python's default limit is low."""
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(limit, 50_000))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(limit)
 
 
 def _evaluate(node: Expression, state: Mapping[str, Any], memo: dict[int, Any]) -> Any:

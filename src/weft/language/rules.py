@@ -15,6 +15,7 @@ from typing import Any
 
 from weft.errors import Location, WeftError
 from weft.language.diagrams import Diagram, Path
+from weft.language.expressions import deep_recursion
 from weft.language.program import Program, Variable
 from weft.language.ranges import UNDEFINED, show_value
 from weft.language.updates import show_constraint
@@ -210,8 +211,6 @@ def _rule(target: str, path: Path) -> Rule:
 
 def expand(program: Program) -> RuleSet:
     """The rules of a program."""
-    from weft.language.frontend import deep_recursion
-
     if program.listed_rules is not None:
         return program.listed_rules
     updates = program.updates

@@ -15,6 +15,7 @@ from weft.language.expressions import (
     Failure,
     Read,
     Written,
+    deep_recursion,
     evaluate,
     literals,
     reads,
@@ -84,6 +85,10 @@ class Updates:
 
     def apply(self, state: Mapping[str, Any]) -> dict[str, Any]:
         """The state after the step, heads' outputs as they were; fails where the step would."""
+        with deep_recursion():
+            return self._apply(state)
+
+    def _apply(self, state: Mapping[str, Any]) -> dict[str, Any]:
         memo: dict[int, Any] = {}
         for effect in self.effects:
             if all(bool(evaluate(test, state, memo)) is held for test, held in effect.path):

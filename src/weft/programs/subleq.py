@@ -7,6 +7,7 @@ live in the memory that they compute with, so they may rewrite themselves.
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 from typing import Any
 
@@ -70,6 +71,10 @@ class Subleq(weft.Program):
     def encode(self, text: str) -> Sequence[Any]:
         """Whole numbers, one per cell."""
         return [int(word) for word in text.replace(",", " ").split()]
+
+    def sample(self, rng: random.Random, length: int) -> Sequence[Any]:
+        """A few random cells; many of them are no program that halts."""
+        return [rng.randint(-1, min(length, self.high)) for _ in range(length)]
 
     def decode(self, stream: weft.Stream) -> Any:
         """The memory at the end."""

@@ -6,12 +6,10 @@ The source is executed symbolically (`machine`): statements (`statements`, `patt
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from types import MethodType
 
 from weft.errors import WeftError
+from weft.language.expressions import deep_recursion
 from weft.language.frontend import statements
 from weft.language.frontend.machine import STATE, Exhausted, Frame, Machine, NotUnderstood
 from weft.language.program import Program
@@ -74,14 +72,3 @@ def _too_expensive(machine: Machine, program: Program) -> WeftError:
         where=machine.frames[-1].source.location(machine.frames[-1].source.node),
         remedy="Let its loops make fewer rounds, or do less in one step",
     )
-
-
-@contextmanager
-def deep_recursion() -> Iterator[None]:
-    """Unrolled loops nest deeply, and Python's default limit is low."""
-    limit = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(limit, 50_000))
-    try:
-        yield
-    finally:
-        sys.setrecursionlimit(limit)

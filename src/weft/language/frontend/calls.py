@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 import inspect
 import operator
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from types import MethodType
+from types import FunctionType, MethodType
 from typing import Any
 
 from weft.errors import Location
@@ -18,6 +19,10 @@ from weft.language.source import free_variables, function_source
 
 DEEPEST = 60
 """How deep helpers are inlined into helpers before the rest is tabulated."""
+
+
+USUAL_DEPTH = 1000
+"""Python's own limit of recursion."""
 
 
 def local_function(machine: Machine, node: ast.FunctionDef | ast.Lambda) -> LocalFunction:
@@ -176,6 +181,27 @@ class Keyworded:
         return self.function(*plain, **named)
 
 
+@dataclass(frozen=True)
+class Bounded:
+    """A function of Python called with Python's usual depth of recursion, however deep we are."""
+
+    function: Any
+
+    @property
+    def __name__(self) -> str:  # shown in rules and messages
+        return _name(self.function)
+
+    def __call__(self, *values: Any) -> Any:
+        limit, depth, frame = sys.getrecursionlimit(), 0, inspect.currentframe()
+        while frame is not None:
+            depth, frame = depth + 1, frame.f_back
+        sys.setrecursionlimit(min(limit, depth + USUAL_DEPTH))
+        try:
+            return self.function(*values)
+        finally:
+            sys.setrecursionlimit(limit)
+
+
 def _tabulate(
     machine: Machine,
     node: ast.Call,
@@ -197,6 +223,8 @@ def _tabulate(
         )
     if named or function is None:
         function = Keyworded(function, tuple(named))
+    if isinstance(function, (FunctionType, MethodType)) or hasattr(function, "__wrapped__"):
+        function = Bounded(function)
     found = machine.apply(function, *everything, where=where)
     machine.tabulated(found, where)
     if isinstance(found, Apply):

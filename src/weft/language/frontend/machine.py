@@ -22,6 +22,7 @@ from weft.language.expressions import (
     Expression,
     Expressions,
     Written,
+    children,
     literals,
 )
 from weft.language.program import Variable
@@ -107,6 +108,7 @@ class Machine:
     frames: list[Frame] = field(default_factory=list)
     tables: Tables = field(init=False)
     work: int = 0
+    _unbound: dict[int, bool] = field(default_factory=dict)
     _facts: dict[int, bool] = field(default_factory=dict)
     _plain: dict[int, Expression] = field(default_factory=dict)
     _recorded: dict[int, list[tuple[tuple[Expression, bool], ...]]] = field(default_factory=dict)
@@ -164,6 +166,14 @@ class Machine:
             found = self.make.choice(node.test, self.plain(node.then), self.plain(node.otherwise))
             self._plain[id(node)] = found
         return self._plain[id(node)]
+
+    def may_be_unbound(self, node: Expression) -> bool:
+        """Whether a local name that was never assigned is somewhere in a value."""
+        found = self._unbound.get(id(node))
+        if found is None:
+            found = is_unbound(node) or any([self.may_be_unbound(n) for n in children(node)])
+            self._unbound[id(node)] = found
+        return found
 
     def tabulated(self, node: Expression, where: Location) -> None:
         """Make the table of an expression; too large a one is an error that names the step."""

@@ -12,7 +12,7 @@ import ast
 import copy
 import math
 import symtable
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -43,8 +43,9 @@ from weft.language.tables import LIMIT
 VALUE = "__weft_value"
 RETURN = "__weft_return"
 TICK = "__weft_tick"
+OVER = "__weft_over"
 ROUNDS = 100_000
-"""How many rounds the loops of a piece may make in one state."""
+"""How many rounds the `while` loops of a piece may make in one state."""
 
 
 class Returned(BaseException):
@@ -430,7 +431,14 @@ class _Inputs:
         }
         start = {**self._constants, **names, **dict.fromkeys(self._states, box)}
         ticker = _Ticker(self.machine)
-        space = {**around, **frame.names, **start, RETURN: Returned, TICK: ticker.tick}
+        space = {
+            **around,
+            **frame.names,
+            **start,
+            RETURN: Returned,
+            TICK: ticker.tick,
+            OVER: ticker.over,
+        }
         for kind, name in given:  # a local name that has no value hides a global one
             if kind == "local" and name not in names:
                 space.pop(name, None)
@@ -482,6 +490,12 @@ class _Ticker:
         self.machine = machine
         self.rounds = 0
 
+    def over(self, items: Iterable[Any]) -> Iterator[Any]:
+        """The items of a loop that ends by itself, counted."""
+        for item in items:
+            self.machine.spend(1)
+            yield item
+
     def tick(self) -> None:
         self.rounds += 1
         self.machine.spend(1)
@@ -496,17 +510,28 @@ class _Rewriter(ast.NodeTransformer):
         call = ast.Call(ast.Name(RETURN, ast.Load()), [node.value] if node.value else [], [])
         return ast.copy_location(ast.Raise(exc=call, cause=None), node)
 
-    def visit_While(self, node: ast.While | ast.For) -> ast.AST:
+    def visit_While(self, node: ast.While) -> ast.AST:
         self.generic_visit(node)
         tick = ast.Expr(ast.Call(ast.Name(TICK, ast.Load()), [], []))
         node.body.insert(0, ast.copy_location(tick, node))
         return node
 
     def visit_For(self, node: ast.For) -> ast.AST:
-        return self.visit_While(node)
+        self.generic_visit(node)
+        node.iter = _counted(node.iter)
+        return node
+
+    def visit_comprehension(self, node: ast.comprehension) -> ast.AST:
+        self.generic_visit(node)
+        node.iter = _counted(node.iter)
+        return node
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         return _InnerRewriter().generic_visit(node)
+
+
+def _counted(items: ast.expr) -> ast.expr:
+    return ast.copy_location(ast.Call(ast.Name(OVER, ast.Load()), [items], []), items)
 
 
 class _InnerRewriter(_Rewriter):

@@ -21,9 +21,7 @@ from weft.language.frontend.machine import (
     NotUnderstood,
     Operand,
 )
-
-LONGEST = 10_000
-"""How many rounds of a loop are unrolled."""
+from weft.language.frontend.values import LONGEST
 
 
 def block(machine: Machine, body: list[ast.stmt]) -> None:
@@ -222,7 +220,7 @@ def _follow_bare(machine: Machine, value: ast.expr) -> None:
 
 def _follow_for(machine: Machine, node: ast.For) -> None:
     items = values.items_of(machine, values.operand(machine, node.iter))
-    if items is None or len(items) > LONGEST:
+    if items is None:
         raise NotUnderstood("a loop whose rounds depend on the state", machine.where(node.iter))
 
     def round_(item: Expression) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 import builtins
+import itertools
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from weft.language.expressions import Apply, Choice, Constant, Expression, walk
+from weft.language.expressions import Apply, Choice, Constant, Expression
 from weft.language.frontend import calls, opaque
 from weft.language.frontend.machine import (
     STATE,
@@ -18,8 +19,11 @@ from weft.language.frontend.machine import (
     Machine,
     NotUnderstood,
     Operand,
-    is_unbound,
 )
+
+
+LONGEST = 10_000
+"""How many rounds of a loop are unrolled."""
 
 
 @dataclass(frozen=True)
@@ -299,7 +303,7 @@ def _as_bound(machine: Machine, found: Operand) -> Expression:
 
 
 def _note_unbound(machine: Machine, found: Expression) -> None:
-    if isinstance(found, (Apply, Choice)) and any(is_unbound(node) for node in walk(found)):
+    if isinstance(found, (Apply, Choice)) and machine.may_be_unbound(found):
         machine.computed(found)
 
 
@@ -323,7 +327,8 @@ def items_of(machine: Machine, node: Operand) -> list[Expression] | None:
         return listed
     if isinstance(node, Constant):
         try:
-            return [machine.make.constant(item) for item in node.value]
+            items = list(itertools.islice(node.value, LONGEST + 1))
         except TypeError:
             return None
+        return [machine.make.constant(item) for item in items] if len(items) <= LONGEST else None
     return None

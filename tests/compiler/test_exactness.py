@@ -1,0 +1,103 @@
+"""Weights equal the interpreter: every variable, every layer, to the last bit."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from hypothesis import HealthCheck, assume, given, settings
+
+import weft
+from cases import CASES, Case
+from random_programs import batches, programs
+from weft.compiler.check import check, compare
+from weft.compiler.running import input_numbers, run_model
+
+
+@pytest.mark.parametrize("level", [0, 2])
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_compiled_models_give_the_right_answers(case: Case, level: int) -> None:
+    program = case.program()
+    model = weft.compile(program, level=level).model
+    numbers = input_numbers(program, [program.encode(text) for text in case.inputs])
+    expected = weft.run_batch(program, case.inputs)
+    run = run_model(model, numbers)
+    assert run.outputs == expected.outputs
+    assert run.layers == list(expected.layers)
+
+
+@pytest.mark.parametrize("level", [0, 2])
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_every_variable_agrees_at_every_layer(case: Case, level: int) -> None:
+    report = check(weft.compile(case.program(), level=level), samples=40, max_length=12)
+    assert report.difference is None
+    assert report.inputs > 20
+
+
+@pytest.mark.parametrize("activation", ["clipped", "relu"])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
+def test_number_formats_and_plain_relu_agree_too(activation: str, dtype: str) -> None:
+    compiled = weft.compile(weft.program("addition"), activation=activation, dtype=dtype)
+    assert check(compiled, samples=30, max_length=15).difference is None
+
+
+def test_categorical_parts_of_the_stream_are_exactly_zeros_and_ones() -> None:
+    program = weft.program("addition")
+    model = weft.compile(program).model
+    streams: list[torch.Tensor] = []
+    text = "9" * 30 + "+" + "1" * 30
+    numbers = input_numbers(program, [program.encode(text)])
+    run_model(model, numbers, watch=lambda layer, stage, rows, stream: streams.append(stream))
+    heads = [model.layout[name] for name in program.heads]
+    assert len(streams) == 2 * 33
+    for stream in streams:
+        assert set(stream.unique().tolist()) <= {0.0, 1.0}
+        assert all((stream[..., slot.dimensions].sum(-1) <= 1).all() for slot in heads)
+
+
+def test_a_changed_weight_is_found_by_check() -> None:
+    compiled = weft.compile(weft.program("addition"))
+    compiled.model.layers[0].feed_forward.weights[0][10, 3] += 1.0
+    report = check(compiled, samples=100, max_length=12)
+    assert report.difference is not None
+    assert report.difference.layer >= 1
+
+
+few = settings(
+    max_examples=60,
+    deadline=None,
+    suppress_health_check=[
+        HealthCheck.too_slow,
+        HealthCheck.data_too_large,
+        HealthCheck.filter_too_much,
+    ],
+)
+
+
+@few
+@given(programs(), batches())
+def test_random_programs_compile_to_what_the_interpreter_computes(program, inputs) -> None:
+    """All variable kinds, at both levels; inputs on which the program itself fails are left out."""
+    inputs = [given for given in inputs if given]
+    layers = 3 if program.layers is None and program.definition.halt is None else None
+    try:
+        expected = weft.run_batch(program, inputs, layers=layers, max_layers=6, trace=True)
+    except weft.WeftError:
+        assume(False)
+    for level in (0, 2):
+        compiled = compiled_or_refused(program, level)
+        if compiled is not None:
+            assert compare(compiled.model, program, expected, layers) is None
+
+
+REFUSED = ("too close", "depends on the head", "more than", "level 0 cannot test")
+
+
+def compiled_or_refused(program: weft.Program, level: int) -> weft.Compiled | None:
+    """The compiled program; None where the compiler says that it cannot be exact."""
+    longest = program.definition.positions or 12
+    try:
+        return weft.compile(program, level=level, max_length=longest)
+    except weft.WeftError as error:
+        if not any(words in str(error) for words in REFUSED):
+            raise
+    return None
