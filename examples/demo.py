@@ -1,4 +1,4 @@
-"""A first look at Weft, in a few seconds: write a program, watch it run, read its rules, check it.
+"""A first look at Weft, in a few seconds: write a program, run it, compile it, prove it.
 
     make demo
 
@@ -36,6 +36,7 @@ class Maximum(weft.Program):
     """Every position finds the largest digit up to itself, one position per layer."""
 
     tokens = list(range(10))
+    positions = 40
 
     best = weft.var(10, token=lambda t: t)
     done = weft.var(2, position=lambda i: i == 0)
@@ -92,7 +93,16 @@ def check() -> None:
         sys.exit("the interpreters and Python disagree")
 
 
-STEPS = (write_program, run_it, show_rules, check)
+def compile_it() -> None:
+    """Into the weights of a transformer; then a proof from these weights, and a run of them."""
+    model = str(FOLDER / "maximum")
+    command("compile", str(FILE), "-o", model, "--explain")
+    command("prove", model)
+    command("run", model, INPUT)
+    command("check", str(FILE), "--samples", "100", "--max-length", str(LONGEST))
+
+
+STEPS = (write_program, run_it, show_rules, check, compile_it)
 
 
 def command(*arguments: str) -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import resource
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -58,11 +58,17 @@ def test_language_and_both_interpreters_need_no_torch() -> None:
 
 
 def test_a_run_takes_less_than_0_4_seconds() -> None:
+    """Of processor time, so that a busy machine does not matter; `make bench` takes wall time."""
+
+    def spent() -> float:
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return used.ru_utime + used.ru_stime
+
     def seconds() -> float:
-        start = time.perf_counter()
+        before = spent()
         subprocess.run(
             [sys.executable, "-m", "weft", "run", "parity", "101"], capture_output=True, check=True
         )
-        return time.perf_counter() - start
+        return spent() - before
 
     assert min(seconds() for _ in range(5)) < 0.4

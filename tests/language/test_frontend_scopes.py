@@ -10,6 +10,7 @@ import pytest
 import weft
 from small_programs import assert_means_the_same, small, within
 from weft.interpreter import reference
+from weft.language.frontend import machine
 
 HELPERS = """
 TUPLES = ((0,), (1, 2), (1, 2, 0))
@@ -18,6 +19,14 @@ TUPLES = ((0,), (1, 2), (1, 2, 0))
 def turn(state):
     state.b = (state.b + 1) % 3
     return TUPLES[state.a]
+
+
+def lowered(change, t):
+    n = 2
+    while n > t:
+        n -= 1
+        t = change(t)
+    return t
 
 
 def fall(state):
@@ -165,6 +174,65 @@ STEPS = {
             put(n)
             n -= 1
     """,
+    "a function defined again after an early return": """
+        turned = lambda v: v
+        if z.a:
+            return
+        turned = lambda v: 2 - v
+        z.b = turned(z.b)
+    """,
+    "a function defined again in rounds of a loop": """
+        turned = lambda v: v
+        for i in range(3):
+            if z.a == i and z.c:
+                turned = lambda v: 2 - v
+        z.b = turned(z.b)
+    """,
+    "a function or a value, depending on a test": """
+        turned = 3
+        if z.a:
+            turned = lambda v: 2 - v
+        z.b = turned(z.b)
+    """,
+    "a function chosen by two tests within a while": """
+        if z.a and z.c:
+            turned = lambda v: v
+        else:
+            turned = lambda v: 2 - v
+        n = z.a
+        while n:
+            n -= 1
+            z.b = turned(z.b)
+    """,
+    "another name for the state under a test": """
+        if z.c:
+            q = z
+            q.a = 0
+        z.b = z.a
+    """,
+    "a default within a while is that of the definition": """
+        t = z.a
+        least = lambda v, k=t: min(v, k)
+        t, n = 0, z.c
+        while n:
+            n -= 1
+            z.b = least(z.b)
+    """,
+    "a function within a while sees the names of where it was defined": """
+        t = z.a
+        z.b = lowered(lambda v: min(v, t), z.b)
+    """,
+    "guards of many cases": """
+        match z.a:
+            case 0 if z.b == 1:
+                z.c = 1
+            case t if t == z.b:
+                z.c = 0
+            case 0 | 1 if z.b:
+                z.a = 2
+            case _:
+                z.b = t
+    """,
     "a local recursive function": """
         def count(n):
             return 0 if n <= 0 else 1 + count(n - 1)
@@ -221,6 +289,71 @@ LONG = {
         for i in range(40):
             z.a = (z.a + z.a + 1) % 3
     """,
+    "many rounds": """
+        v = z.a
+        for i in range(2000):
+            v = (v + v + 1) % 3
+        z.b = v
+    """,
+    "many guards": """
+        match z.a:
+            case 0 if z.b == 0:
+                z.c = 0
+            case 1 if z.b == 1:
+                z.c = 1
+            case 2 if z.b == 2:
+                z.c = 0
+            case 0 if z.b == 3:
+                z.c = 1
+            case 1 if z.b == 4:
+                z.c = 0
+            case 2 if z.b == 5:
+                z.c = 1
+            case 0 if z.b == 6:
+                z.c = 0
+            case 1 if z.b == 7:
+                z.c = 1
+            case 2 if z.b == 8:
+                z.c = 0
+            case 0 if z.b == 9:
+                z.c = 1
+            case 1 if z.b == 10:
+                z.c = 0
+            case 2 if z.b == 11:
+                z.c = 1
+            case 0 if z.b == 12:
+                z.c = 0
+            case 1 if z.b == 13:
+                z.c = 1
+            case 2 if z.b == 14:
+                z.c = 0
+            case 0 if z.b == 15:
+                z.c = 1
+            case 1 if z.b == 16:
+                z.c = 0
+            case 2 if z.b == 17:
+                z.c = 1
+            case 0 if z.b == 18:
+                z.c = 0
+            case 1 if z.b == 19:
+                z.c = 1
+            case 2 if z.b == 20:
+                z.c = 0
+            case 0 if z.b == 21:
+                z.c = 1
+            case 1 if z.b == 22:
+                z.c = 0
+            case 2 if z.b == 23:
+                z.c = 1
+    """,
+    "many loops that are tabulated": """
+        v = z.a
+        for i in range(30):
+            while v > z.b:
+                v -= 1
+            v = (v + z.b + 1) % 3
+        z.b = v
+    """,
     "a test and a write a round": """
         for i in range(30):
             if z.a == i % 3:
@@ -270,3 +403,42 @@ def test_values_that_change_in_place_are_refused(name: str) -> None:
     with pytest.raises(weft.WeftError) as caught:
         list(small(REFUSED[name], HELPERS).updates)
     assert caught.value.where is not None
+
+
+EXPENSIVE = {
+    "loops within loops": """
+        for i in range(3000):
+            for j in range(3000):
+                z.b = (z.b + 1) % 3
+    """,
+    "a loop over more than can be unrolled": "z.b = sum(i * z.a for i in range(10**9)) % 3",
+    "helpers that call helpers": "z.b = f20(z.a)",
+}
+DOUBLING = "def f0(v):\n    return v\n\n\n" + "\n\n".join(
+    f"def f{i}(v):\n    return (f{i - 1}(v) + f{i - 1}(f{i - 1}(v))) % 3\n" for i in range(1, 21)
+)
+
+
+@pytest.mark.parametrize("name", EXPENSIVE)
+def test_a_step_that_is_too_expensive_is_refused(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(machine, "MOST_WORK", 200_000)
+    with within(10), pytest.raises(weft.WeftError, match="too much work") as caught:
+        small(EXPENSIVE[name], DOUBLING).updates  # noqa: B018
+    assert caught.value.where is not None
+    assert caught.value.remedy
+
+
+def test_the_name_of_an_exception_is_not_taken_for_a_local() -> None:
+    """Python unbinds the name where the handler ends; a table cannot say that, so it is refused."""
+    step = """
+        e = 1
+        try:
+            t = 1 // z.c
+        except ZeroDivisionError as e:
+            pass
+        z.b = e
+    """
+    with pytest.raises(weft.WeftError, match="'e'"):
+        small(step).updates  # noqa: B018

@@ -19,6 +19,21 @@ def count_down(n):
     return 0 if n <= 0 else 1 + count_down(n - 1)
 
 
+def same(state, v):
+    return v
+
+
+def renaming(state):
+    other = state
+    other.a -= 1
+    other.b = other.c
+
+
+@functools.lru_cache(maxsize=None)
+def climb(low, high):
+    return high if low == high else climb(low + 1, high)
+
+
 def lower(state):
     state.b -= 1
     return state.b > 0
@@ -32,6 +47,14 @@ TABULATED = {
     "while else": "while z.a:\n    z.a -= 1\n    if z.a == z.b:\n        break\nelse:\n    z.c = 1",
     "while with return": "while z.a:\n    z.a -= 1\n    if z.a == z.b:\n        return\nz.c = 1",
     "while with a helper": "while lower(z):\n    z.c = 1",
+    "while with a helper that leaves the state alone": "while z.a and same(z, 1):\n    z.a -= 1",
+    "while with a helper that renames the state": "while z.a:\n    renaming(z)",
+    "while with computed names": "while z.c:\n    z['ab'[z.c]] = 0\n    z.c -= 1",
+    "while over nothing of the state": "n = 3\nfor i in range(z.c * 0):\n    n = i\nz.b = n % 3",
+    "handler of everything": (
+        "n = z.c\nwhile n:\n    n -= 1\n    try:\n        z['ab'[z.c]] = 0\n"
+        "    except:\n        z.b = 2"
+    ),
     "loop over a range of the state": "for i in range(z.a):\n    z.b = i",
     "loop over a set": "for i in sorted(z.s):\n    if i == z.a:\n        z.c = 1\n        break",
     "filtered comprehension": "z.b = len([v for v in (z.a, z.b) if v])",
@@ -43,6 +66,12 @@ TABULATED = {
     "starred call": "z.b = max(*(z.a, z.b))",
     "key function": "z.b = min(z.a, z.b, key=lambda v: -v)",
     "try": "try:\n    z.b = 2 // z.a\nexcept ZeroDivisionError:\n    z.c = 1",
+    "try reads a head of no consequence": (
+        "try:\n    if z.left >= 0:\n        pass\nexcept Exception:\n    z.b = 0"
+    ),
+    "try with a local that is unbound": (
+        "if z.c > 1:\n    t = 1\ntry:\n    z.b = t\nexcept NameError:\n    z.b = 0"
+    ),
     "try reads a head": "try:\n    z.b = z.left\nexcept Exception:\n    z.b = 0",
     "try in a loop": (
         "for i in range(3):\n    try:\n        t = 2 // (z.a - i)\n"
@@ -57,6 +86,9 @@ CALLED = {
     "builtin": "z.b = round(z.a * 0.6)",
     "cached helper": "z.b = cached(z.a, z.b)",
     "method": "z.b = z.a.bit_length()",
+    "recursive helper that is endless for values that cannot meet": (
+        "z.b = climb(2 * z.a, z.a + 2) - 2 if z.a < 2 else 0"
+    ),
     "recursive helper": "z.b = count_down(z.a)",
     "sorted": "z.b = sorted((z.a, z.b, z.c))[1]",
     "function without source": "z.b = (2).__sub__(z.a)",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import itertools
 import math
+import shlex
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -34,14 +35,11 @@ def list_programs(json: Json = False) -> None:
             [{"name": e.name, "example": e.example, "summary": e.summary} for e in LIBRARY.values()]
         )
         return
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False)
-    for column in ("program", "try", "what it does"):
-        table.add_column(column, no_wrap=column != "what it does")
+    console = _console()
     for entry in LIBRARY.values():
-        table.add_row(entry.name, f"weft run {entry.name} {entry.example}", entry.summary)
-    _console().print(table)
+        console.print(entry.name, style="bold")
+        console.print(f"  {entry.summary}", soft_wrap=True)
+        console.print(f"  $ weft run {entry.name} {shlex.quote(entry.example)}", style="dim")
 
 
 def show_rules(

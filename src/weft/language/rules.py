@@ -227,3 +227,9 @@ def expand(program: Program) -> RuleSet:
         raise WeftError(
             error.what, subject=program.name, where=error.where, remedy=error.remedy
         ) from None
+    except RecursionError:
+        raise WeftError(
+            "its updates are nested too deeply to be expanded into rules",
+            subject=program.name,
+            remedy="Let its loops make fewer rounds, or do less in one step",
+        ) from None

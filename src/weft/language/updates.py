@@ -184,8 +184,11 @@ def _follows(one: Any, other: Any) -> bool:
 def _flatten(variable: str, node: Expression, path: tuple[Test, ...]) -> Iterator[Update]:
     match node:
         case Choice(test=test, then=then, otherwise=otherwise):
-            yield from _flatten(variable, then, (*path, *literals(test, True)))
-            yield from _flatten(variable, otherwise, (*path, *literals(test, False)))
+            known = next((held for other, held in path if other is test), None)
+            if known is not False:
+                yield from _flatten(variable, then, (*path, *literals(test, True)))
+            if known is not True:
+                yield from _flatten(variable, otherwise, (*path, *literals(test, False)))
         case Written(value=value, where=where):
             yield Update(path, variable, value, where)
         case Read():

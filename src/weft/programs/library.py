@@ -42,7 +42,7 @@ LIBRARY: dict[str, Entry] = {
         Entry("parity-absolute", "weft.programs.parity", "ParityAbsolute", "10110"),
         Entry("parity-sum", "weft.programs.parity", "ParitySum", "10110"),
         Entry("addition", "weft.programs.addition", "Addition", "12+34"),
-        Entry("subleq", "weft.programs.subleq", "Subleq", "'9 10 3 10 11 6 0 0 -1 3 5 7'"),
+        Entry("subleq", "weft.programs.subleq", "Subleq", "9 10 3 10 11 6 0 0 -1 3 5 7"),
     )
 }
 

@@ -16,6 +16,8 @@ from weft.language.program import Program
 from weft.language.source import free_variables, function_source
 from weft.language.updates import Updates
 
+__all__ = ["deep_recursion", "derive"]
+
 
 def derive(program: Program) -> Updates:
     """The guarded updates of a program's step."""

@@ -171,7 +171,7 @@ class Machine:
         """Whether a local name that was never assigned is somewhere in a value."""
         found = self._unbound.get(id(node))
         if found is None:
-            found = is_unbound(node) or any([self.may_be_unbound(n) for n in children(node)])
+            found = is_unbound(node) or any(self.may_be_unbound(n) for n in children(node))
             self._unbound[id(node)] = found
         return found
 

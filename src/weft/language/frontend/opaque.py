@@ -254,6 +254,7 @@ def _tabulate(
     machine: Machine, statement: ast.stmt, shown: ast.AST, reason: NotUnderstood
 ) -> _Found:
     purity.check_piece(machine, shown)
+    _check_handlers(machine, shown)
     inputs = _Inputs(machine, shown, reason)
     body = [*inputs.definitions(), copy.deepcopy(statement)]
     module = ast.Module([_Rewriter().visit(part) for part in body], [])
@@ -265,6 +266,14 @@ def _tabulate(
             return _Found(machine, node, machine.where(shown))
         except Unforeseen as missing:
             inputs.add_variable(missing.name, shown)
+
+
+def _check_handlers(machine: Machine, root: ast.AST) -> None:
+    """`except E as name` unbinds the name at its end, which the results of a piece do not show."""
+    for node in ast.walk(root):
+        if isinstance(node, ast.ExceptHandler) and node.name in machine.frame.locals:
+            what = f"the exception is named '{node.name}', as something else is"
+            raise NotUnderstood(what, machine.where(node), "Give it a name of its own")
 
 
 def _as_function(
@@ -431,14 +440,8 @@ class _Inputs:
         }
         start = {**self._constants, **names, **dict.fromkeys(self._states, box)}
         ticker = _Ticker(self.machine)
-        space = {
-            **around,
-            **frame.names,
-            **start,
-            RETURN: Returned,
-            TICK: ticker.tick,
-            OVER: ticker.over,
-        }
+        own = {RETURN: Returned, TICK: ticker.tick, OVER: ticker.over}
+        space = {**around, **frame.names, **start, **own}
         for kind, name in given:  # a local name that has no value hides a global one
             if kind == "local" and name not in names:
                 space.pop(name, None)

@@ -21,7 +21,6 @@ from weft.language.frontend.machine import (
     Operand,
 )
 
-
 LONGEST = 10_000
 """How many rounds of a loop are unrolled."""
 
