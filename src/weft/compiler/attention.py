@@ -46,12 +46,15 @@ def strength(format_: Format) -> float:
 def compile_heads(
     problem: Problem, layout: Layout, width: int, format_: Format, cancelled: list[str]
 ) -> AttentionMatrices:
-    """The heads of a problem, and one that attends to itself and takes away old outputs."""
+    """The heads of a problem, and some that attend to themselves and take away old outputs."""
     heads = list(problem.heads.values())
-    count = len(heads) + bool(cancelled)
-    cancel_width = sum(layout[name].size for name in cancelled)
     key_width = max([1, *(layout[h.query].size for h in heads if h.query is not None)])
-    value_width = max([1, cancel_width, *(layout[h.value].size for h in heads)])
+    value_width = max([1, *(layout[h.value].size for h in heads)])
+    places = [
+        d for n in cancelled for d in range(layout[n].start, layout[n].start + layout[n].size)
+    ]
+    shares = [places[i : i + value_width] for i in range(0, len(places), value_width)]
+    count = len(heads) + len(shares)
     window = _window(heads, bool(cancelled))
     found = AttentionMatrices(
         query=np.zeros((count, width, key_width)),
@@ -65,8 +68,8 @@ def compile_heads(
     for number, head in enumerate(heads):
         _compile_head(found, number, head, layout, window, format_)
         found.sink[number] = match / 2
-    if cancelled:
-        _compile_cancelling(found, len(heads), cancelled, layout, window, match)
+    for number, share in enumerate(shares, len(heads)):
+        _compile_cancelling(found, number, share, window, match)
     return found
 
 
@@ -110,19 +113,15 @@ def _select(matrix: Matrix, start: int, size: int, force: float) -> None:
 def _compile_cancelling(
     found: AttentionMatrices,
     number: int,
-    cancelled: list[str],
-    layout: Layout,
+    dimensions: list[int],
     window: int | None,
     match: float,
 ) -> None:
+    """A head that attends to its own position and takes these dimensions away."""
     assert found.bias is not None
     assert window is not None
     found.bias[number] = -np.inf
     found.bias[number, window + 1] = match
-    place = 0
-    for name in cancelled:
-        slot = layout[name]
-        for dimension in range(slot.start, slot.start + slot.size):
-            found.value[number, dimension, place] = 1.0
-            found.output[number, place, dimension] = -1.0
-            place += 1
+    for place, dimension in enumerate(dimensions):
+        found.value[number, dimension, place] = 1.0
+        found.output[number, place, dimension] = -1.0

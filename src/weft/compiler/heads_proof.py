@@ -45,10 +45,7 @@ class HeadsProof:
             wrong = self._wrong_head(number, head)
             if wrong:
                 return f"head '{head.name}': {wrong}"
-        extra = self.config.heads - len(heads)
-        if extra > 1:
-            return f"{extra} heads belong to nothing"
-        return self._wrong_cancelling(len(heads)) if extra else self._missing_cancelling()
+        return self._wrong_cancelling(range(len(heads), self.config.heads))
 
     def _matrix(self, name: str, number: int) -> Array:
         found: Array = self.tensors[f"layers.0.attention.{name}"][number]
@@ -121,26 +118,32 @@ class HeadsProof:
         others = [n for n in self.problem.heads if n not in numbers]
         return numbers if self.level == 0 else others
 
-    def _missing_cancelling(self) -> str:
-        return "nothing cancels the heads' outputs" if self._cancelled() else ""
-
-    def _wrong_cancelling(self, number: int) -> str:
+    def _wrong_cancelling(self, numbers: range) -> str:
+        """The heads behind those of the program take away what these wrote a layer ago."""
         wanted = np.zeros((self.layout.width, self.layout.width))
         for name in self._cancelled():
-            places = np.arange(
-                self.layout[name].start, self.layout[name].start + self.layout[name].size
-            )
+            slot = self.layout[name]
+            places = np.arange(slot.start, slot.start + slot.size)
             wanted[places, places] = -1
-        moved = self._matrix("value", number) @ self._matrix("output", number)
+        moved = np.zeros_like(wanted)
+        for number in numbers:
+            moved += self._matrix("value", number) @ self._matrix("output", number)
+            wrong = self._wrong_place(number)
+            if wrong:
+                return wrong
         if (moved != wanted).any():
-            return "the cancelling head does not take away what the heads wrote"
+            return "the cancelling heads do not take away what the heads wrote"
+        return ""
+
+    def _wrong_place(self, number: int) -> str:
+        """A cancelling head attends to its own position alone."""
         if self._matrix("query", number).any() or self._matrix("key", number).any():
-            return "the cancelling head looks at something"
+            return "a cancelling head looks at something"
         sink = float(self.tensors["layers.0.attention.sink"][number])
         margin = UNDERFLOW[self.config.dtype]
         for offset, bias in self._biases(number):
             if offset == 0 and not bias - sink >= margin:
-                return "the cancelling head does not attend to its own position"
+                return "a cancelling head does not attend to its own position"
             if offset != 0 and not bias - sink <= -margin:
-                return "the cancelling head attends to other positions"
+                return "a cancelling head attends to other positions"
         return ""

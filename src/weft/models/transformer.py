@@ -66,25 +66,33 @@ class Attention(nn.Module):
 
     def forward(self, stream: Tensor, valid: Tensor) -> Tensor:
         """What the heads add to the stream; `valid` (b l) is false for padding."""
-        query = torch.einsum("bld,hdk->bhlk", stream, self.query)
-        key = torch.einsum("bmd,hdk->bhmk", stream, self.key)
-        value = torch.einsum("bmd,hdv->bhmv", stream, self.value)
+        config, (batch, length, _) = self.config, stream.shape
+        sizes = [config.key_width, config.key_width, config.value_width]
+        projection = torch.cat([self.query, self.key, self.value], -1)  # h d k+k+v
+        flat = projection.transpose(0, 1).reshape(config.width, -1)
+        projected = (stream @ flat).view(batch, length, config.heads, sum(sizes)).transpose(1, 2)
+        query, key, value = torch.split(projected, sizes, -1)
         scores = query @ key.transpose(-1, -2)
-        if self.config.offsets is not None:
-            scores = scores + self._relative_bias(stream.shape[1])
+        if config.offsets is not None:
+            scores = scores + self._relative_bias(length)
         scores = scores.masked_fill(~valid[:, None, None, :], float("-inf"))
-        if self.config.causal:
-            length = stream.shape[1]
+        if config.causal:
             later = torch.ones(length, length, dtype=torch.bool, device=stream.device).triu(1)
             scores = scores.masked_fill(later, float("-inf"))
-        found = self._weights(scores) @ value
-        return torch.einsum("bhlv,hvd->bld", found, self.output)
+        found = (self._weights(scores) @ value).transpose(1, 2).reshape(batch, length, -1)
+        added: Tensor = found @ self.output.reshape(-1, config.width)
+        return added
 
     def _weights(self, scores: Tensor) -> Tensor:
+        """Softmax over the keys and the sink, computed in at least float32."""
         if not self.config.sink:
             return scores.softmax(-1)
-        sink = self.sink[None, :, None, None].expand(*scores.shape[:-1], 1)
-        return torch.cat([scores, sink], -1).softmax(-1)[..., :-1]
+        wide = scores.float() if scores.dtype == torch.bfloat16 else scores
+        sink = self.sink.to(wide.dtype)[None, :, None, None]
+        most = torch.maximum(wide.amax(-1, keepdim=True), sink)
+        powers = (wide - most).exp()
+        total = powers.sum(-1, keepdim=True) + (sink - most).exp()
+        return (powers / total).to(scores.dtype)
 
     def _relative_bias(self, length: int) -> Tensor:
         """h l m: the bias of each offset; offsets beyond the window share the outermost entries."""
