@@ -1,7 +1,8 @@
 """From the `step` function, plain Python, to guarded updates.
 
 The source is executed symbolically (`machine`): statements (`statements`, `patterns`), expressions
-(`values`) and calls (`calls`) are followed; what cannot be followed is tabulated (`opaque`).
+(`values`) and calls (`calls`) are followed; what cannot be followed is tabulated (`opaque`, with
+`inputs` and `pieces`), and what does more than compute and assign is refused (`purity`).
 """
 
 from __future__ import annotations

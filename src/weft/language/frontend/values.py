@@ -12,6 +12,7 @@ from typing import Any
 
 from weft.language.expressions import Apply, Choice, Constant, Expression
 from weft.language.frontend import calls, opaque
+from weft.language.frontend.inputs import unknown_variable
 from weft.language.frontend.machine import (
     STATE,
     Fork,
@@ -182,7 +183,7 @@ def variable_named(machine: Machine, node: ast.Attribute | ast.Subscript) -> str
             raise NotUnderstood("the state is used with a computed name", where)
         variable = index.value
     if variable not in machine.variables:
-        raise opaque.unknown_variable(machine, variable, where)
+        raise unknown_variable(machine, variable, where)
     return variable
 
 
