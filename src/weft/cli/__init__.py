@@ -57,6 +57,11 @@ def main() -> None:
     except WeftError as error:
         print(f"weft: {error.line}", file=sys.stderr)
         sys.exit(2)
+    except ModuleNotFoundError as error:
+        if error.name not in ("torch", "safetensors"):
+            raise
+        print("weft: this needs PyTorch: pip install 'weftwork[torch]'", file=sys.stderr)
+        sys.exit(2)
     except BrokenPipeError:  # the reader of a pipe has seen enough
         sys.stderr.close()
         sys.exit(0)
