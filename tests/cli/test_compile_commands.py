@@ -1,0 +1,44 @@
+"""`weft compile`, `weft check`, `weft prove` and `weft run DIR`, in processes of their own."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from test_commands import weft
+
+
+def test_compile_reports_sizes_as_json() -> None:
+    found = json.loads(weft("compile", "parity", "--json"))
+    assert found["hidden_units"] == 3
+    assert {"rules", "hidden_units", "d_model", "heads", "parameters", "seconds"} <= set(found)
+
+
+def test_a_model_is_written_run_and_proved(tmp_path: Path) -> None:
+    folder = str(tmp_path / "addition")
+    weft("compile", "addition", "-o", folder)
+    assert json.loads(weft("run", folder, "12+34", "--json"))["result"] == 46
+    assert json.loads(weft("prove", folder, "--json"))["proved"]
+    assert "proved for inputs of any length" in (tmp_path / "addition" / "card.md").read_text()
+
+
+def test_a_program_runs_compiled() -> None:
+    found = json.loads(weft("run", "parity", "10110", "--compiled", "--json"))
+    assert (found["result"], found["layers"]) == (1, 5)
+
+
+def test_check_says_that_all_three_agree() -> None:
+    assert json.loads(weft("check", "parity", "--samples", "20", "--json"))["agree"]
+
+
+def test_bad_input_is_one_line_and_exit_code_2(tmp_path: Path) -> None:
+    for arguments, part in (
+        (["prove", str(tmp_path)], "holds no model"),
+        (["compile", "parity", "-O", "1"], "there is no level 1"),
+        (["compile", "parity", "--dtype", "int8"], "no number format 'int8'"),
+        (["compile", "parity", "--for", str(tmp_path / "none")], "cannot be read"),
+        (["compile", "parity-absolute(positions=4)", "--max-length", "9"], "4 positions"),
+    ):
+        message = weft(*arguments, code=2)
+        assert part in message, message
+        assert len(message.splitlines()) == 1

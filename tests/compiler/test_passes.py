@@ -1,0 +1,103 @@
+"""What each pass leaves out, and that the rest still computes the program."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+import weft
+from weft.compiler.check import check
+from weft.compiler.cubes import minimise
+from weft.compiler.running import input_numbers, run_model
+from weft.models import Transformer, TransformerConfig
+
+
+class Wasteful(weft.Program):
+    """The left neighbour's bit, with variables and heads that nobody needs."""
+
+    tokens = [0, 1]
+    positions, layers = 6, 1
+    bit = weft.var(2, token=lambda t: t)
+    first = weft.var(2, position=lambda i: i == 0)
+    unused = weft.var(5)
+    left = weft.relative(bit, -1)
+    again = weft.relative(bit, -1)
+    idle = weft.relative(unused, 1)
+    copied = weft.var(4)
+    output = copied
+
+    def step(z):
+        if not z.first:
+            z.copied = z.left + 2 * z.again
+        z.unused = (z.unused + 1) % 5
+
+
+def test_dead_variables_and_heads_are_left_out_and_equal_heads_merged() -> None:
+    compiled = weft.compile(Wasteful())
+    layout = compiled.model.layout
+    assert not {"unused", "idle"} & set(layout)
+    assert layout["again"].dimensions == layout["left"].dimensions
+    assert check(compiled, samples=40, max_length=6).difference is None
+    notes = dict(compiled.notes)
+    assert "unused" in notes["dead variables"]
+    assert "again into left" in notes["equal heads"]
+
+
+def test_reachability_leaves_out_values_that_cannot_occur() -> None:
+    notes = dict(weft.compile(weft.program("addition")).notes)
+    assert "carry 3 of 10" in notes["reachability"]
+
+
+def test_a_model_for_some_inputs_is_smaller_and_right_on_them() -> None:
+    program = weft.program("addition")
+    texts = ["12+34", "11+22", "40+50"]
+    compiled = weft.compile(program, inputs=texts)
+    assert compiled.hidden_units < weft.compile(program).hidden_units
+    assert compiled.for_inputs == 3
+    run = run_model(compiled.model, input_numbers(program, map(program.encode, texts)))
+    assert run.outputs == weft.run_batch(program, texts).outputs
+
+
+def test_cubes_that_differ_in_one_variable_are_merged() -> None:
+    one, two = frozenset([1]), frozenset([2])
+    cubes = [{"a": one, "b": one}, {"a": two, "b": one}, {"a": one, "b": two}]
+    merged = minimise(cubes)
+    states = {(a, b) for cube in merged for a in cube["a"] for b in cube["b"]}
+    assert states == {(1, 1), (2, 1), (1, 2)}
+    assert len(merged) == 2
+
+
+@pytest.mark.parametrize("halting", ["sequence", "position"])
+def test_halting_by_sequence_or_by_position(halting: str) -> None:
+    """A model that adds one to dimension 0 a layer; dimension 1 says where it has halted."""
+    config = TransformerConfig(
+        vocabulary=2,
+        outputs=2,
+        width=2,
+        heads=1,
+        key_width=1,
+        value_width=1,
+        hidden=(1,),
+        halt=1,
+        halting=halting,
+        max_layers=3,
+    )
+    model = Transformer(config).requires_grad_(False)
+    model.embedding[1, 1] = 1.0  # token 1 has halted from the start
+    model.layers[0].feed_forward.biases[0][0] = 1.0
+    model.layers[0].feed_forward.weights[1][0, 0] = 1.0
+    out = model(torch.tensor([[0, 1], [1, 1]]))
+    assert out.layers.tolist() == [3, 0]
+    frozen = 0.0 if halting == "position" else 3.0
+    assert out.stream[0, :, 0].tolist() == [3.0, frozen]
+    assert out.stream[1, :, 0].tolist() == [0.0, 0.0]
+
+
+def test_padding_changes_nothing() -> None:
+    program = weft.program("addition")
+    model = weft.compile(program).model
+    texts = ["1+2", "12345+67890"]
+    together = run_model(model, input_numbers(program, map(program.encode, texts)))
+    for text, outputs in zip(texts, together.outputs, strict=True):
+        alone = run_model(model, input_numbers(program, [program.encode(text)]))
+        assert alone.outputs == [outputs]
