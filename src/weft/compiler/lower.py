@@ -12,16 +12,15 @@ which the function changes. With one-hot summands, that is O(N) units where rule
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
-from weft.compiler.circuit import Sum, Unit, form
+from weft.compiler.circuit import Sum
 from weft.compiler.cubes import Cube, minimise
 from weft.compiler.expand import Expansion
 from weft.compiler.problem import Problem
-from weft.errors import WeftError
-from weft.language.diagrams import Decision, decision
+from weft.compiler.terms import COMPARED, Conjunction, Terms
 from weft.language.expressions import (
     Apply,
     Choice,
@@ -29,35 +28,12 @@ from weft.language.expressions import (
     Expression,
     Written,
     evaluate,
-    literals,
     reads,
     show,
     value_key,
 )
-from weft.language.ranges import UNDEFINED, Categorical, OutOfRange
-from weft.language.tables import truth
+from weft.language.ranges import Categorical, OutOfRange
 from weft.language.updates import Update
-
-MANY = 256
-"""The most cubes that a whole number is put together from, when it is no sum."""
-
-
-@dataclass(frozen=True)
-class Conjunction:
-    """Values allowed for single variables, and sums that must be 1."""
-
-    atoms: dict[str, frozenset[Any]] = field(default_factory=dict)
-    indicators: tuple[Sum, ...] = ()
-
-    def both(self, other: Conjunction) -> Conjunction | None:
-        """The conjunction of both; None where they exclude each other."""
-        atoms = dict(self.atoms)
-        for name, values in other.atoms.items():
-            atoms[name] = atoms[name] & values if name in atoms else values
-            if not atoms[name]:
-                return None
-        mine = self.indicators
-        return Conjunction(atoms, (*mine, *(i for i in other.indicators if i not in mine)))
 
 
 @dataclass(frozen=True)
@@ -72,288 +48,14 @@ Cases = list[tuple[Conjunction, int]]
 """Conditions that exclude each other, each with the code of a value."""
 
 
-class Lowering:
+class Lowering(Terms):
     """The circuit of a problem."""
 
     def __init__(self, problem: Problem, expansion: Expansion, spread: int = 4) -> None:
-        self.problem = problem
-        self.spread = spread  # up to so many cubes, a test becomes as many guards
-        self.variables = problem.variables
-        self.whole = problem.program.variables
-        self.circuit = expansion.circuit
-        self.expansion = expansion
-        self._tests: dict[tuple[int, bool], list[Conjunction]] = {}
-        self._sums: dict[int, Sum | None] = {}
+        super().__init__(problem, expansion, spread)
         for update in problem.updates:
             for guard in self.condition(update.guard):
                 self.assign(update, guard, update.expression)
-
-    # Conditions
-
-    def condition(self, guard: Iterable[tuple[Expression, bool]]) -> list[Conjunction]:
-        """All tests of a guard, as conditions that exclude each other; none if it cannot hold."""
-        found = [Conjunction()]
-        for test, held in guard:
-            pairs = ((one, part) for one in found for part in self.test(test, held))
-            found = [both for one, part in pairs if (both := one.both(part)) is not None]
-        return found
-
-    def test(self, node: Expression, held: bool) -> list[Conjunction]:
-        """One test, as conditions that exclude each other; none if it never comes out so."""
-        key = (id(node), held)
-        if key not in self._tests:
-            self._tests[key] = self._test(node, held)
-        return self._tests[key]
-
-    def _test(self, node: Expression, held: bool) -> list[Conjunction]:
-        split = literals(node, held)
-        if len(split) > 1 or split[0][0] is not node:
-            return self.condition(split)
-        names = reads(node)
-        if not names:
-            return [Conjunction()] if bool(evaluate(node, {})) is held else []
-        if len(names) == 1:
-            return self._single(names[0], node, held)
-        compared = self._compared(node, held)
-        return [compared] if compared is not None else self._by_cubes(node, held)
-
-    def _single(self, name: str, node: Expression, held: bool) -> list[Conjunction]:
-        """A test of one variable: the values that pass."""
-        passing = set()
-        known = self.variables[name].range.values
-        for value in known:
-            try:
-                if truth(evaluate(node, {name: value})) is held:
-                    passing.add(value)
-            except Exception:
-                continue
-        if not passing:
-            return []
-        return [Conjunction({name: frozenset(passing)} if len(passing) < len(known) else {})]
-
-    def _compared(self, node: Expression, held: bool) -> Conjunction | None:
-        """A comparison of whole-valued sums: threshold units. None where it is none."""
-        if not isinstance(node, Apply) or node.function not in _COMPARED:
-            return None
-        left, right = (self.sum(argument) for argument in node.arguments)
-        if left is None or right is None:
-            return None
-        total = left.plus(right, -1).joined()
-        if not held:
-            opposite = _OPPOSITE[node.function]
-        else:
-            opposite = node.function
-        return Conjunction({}, (self._indicator(total, opposite, show(node)),))
-
-    def _indicator(self, total: Sum, function: Callable[..., Any], note: str) -> Sum:
-        """1 where the sum compares with 0 as asked, otherwise 0."""
-        one, minus = Sum(bias=1), -1
-        cases: dict[Any, Callable[[], Sum]] = {
-            operator.ge: lambda: self._at_least(total, 0, note),
-            operator.gt: lambda: self._at_least(total, 1, note),
-            operator.lt: lambda: one.plus(self._at_least(total, 0, note), minus),
-            operator.le: lambda: one.plus(self._at_least(total, 1, note), minus),
-            operator.eq: lambda: self._equal(total, note),
-            operator.ne: lambda: one.plus(self._equal(total, note), minus),
-        }
-        return cases[function]()
-
-    def _equal(self, total: Sum, note: str) -> Sum:
-        return self._at_least(total, 0, note).plus(self._at_least(total, 1, note), -1)
-
-    def _at_least(self, total: Sum, bound: int, note: str) -> Sum:
-        low, high = total.bounds(self.whole)
-        if low >= bound:
-            return Sum(bias=1)
-        if high < bound:
-            return Sum()
-        unit = self.circuit.unit(total.shifted(1 - bound), f"{note}: at least {bound}")
-        return Sum(units=((unit, 1),))
-
-    def _by_cubes(self, node: Expression, held: bool) -> list[Conjunction]:
-        """Any other test of several variables: the cubes where it comes out so."""
-        cubes = self._cubes(node, lambda result: truth(result) is held)
-        if len(cubes) <= max(1, self.spread):
-            return [Conjunction(dict(cube)) for cube in cubes]
-        others = self._cubes(node, lambda result: truth(result) is (not held))
-        if len(others) < len(cubes):
-            total = Sum(bias=1).plus(self._any_of(others, show(node)), -1)
-        else:
-            total = self._any_of(cubes, show(node))
-        return [Conjunction({}, (total,))]
-
-    def _decision(self, node: Expression) -> Decision:
-        """The diagram of an expression. Heads are tested last, only where they are read.
-
-        A head that selected several positions leaves a mixture in its slot, so no unit may depend
-        on a head where the step does not read it.
-        """
-        found = decision(node, self.variables, heads_last=True)
-        for guard, _ in found.ways(found.root):
-            for name, values in guard:
-                if UNDEFINED in values and not self._at_most_one(name):
-                    raise WeftError(
-                        f"`{show(node)}` depends on the head '{name}' where it may be undefined",
-                        subject=self.problem.program.name,
-                        remedy=f"Test what makes sure of '{name}' in an `if` of its own first",
-                    )
-        return found
-
-    def _at_most_one(self, head: str) -> bool:
-        offsets = self.problem.program.heads[head].offsets
-        return offsets is not None and len(offsets) == 1
-
-    def _cubes(self, node: Expression, wanted: Callable[[Any], bool]) -> list[Cube]:
-        found = self._decision(node)
-        return minimise(
-            {name: frozenset(values) for name, values in guard}
-            for guard, result in found.ways(found.root)
-            if wanted(result)
-        )
-
-    def _any_of(self, cubes: list[Cube], note: str) -> Sum:
-        """1 where one of the cubes holds; they exclude each other."""
-        total = Sum()
-        for cube in cubes:
-            total = total.plus(Sum(units=((self.gate(Conjunction(cube), note=note), 1),)))
-        return total
-
-    # Whole numbers
-
-    def sum(self, node: Expression) -> Sum | None:
-        """An expression as a whole-valued sum; None where it is none."""
-        if id(node) not in self._sums:
-            self._sums[id(node)] = self._sum(node)
-        return self._sums[id(node)]
-
-    def _sum(self, node: Expression) -> Sum | None:
-        names = reads(node)
-        if isinstance(node, Written):
-            return self.sum(node.value)
-        if not names:
-            value = evaluate(node, {})
-            return Sum(bias=int(value)) if isinstance(value, int) else None
-        if len(names) == 1:
-            return self._single_sum(names[0], node)
-        if isinstance(node, Apply):
-            return self._applied_sum(node)
-        if isinstance(node, Choice):
-            return self._chosen_sum(node)
-        return None
-
-    def _single_sum(self, name: str, node: Expression) -> Sum | None:
-        weights: dict[Any, int] = {}
-        for value in self.variables[name].range.values:
-            try:
-                found = evaluate(node, {name: value})
-            except Exception:
-                continue  # a value at which the step fails
-            if not isinstance(found, int):
-                return None
-            weights[value] = int(found)
-        return self._weighted(name, weights)
-
-    def _weighted(self, name: str, weights: dict[Any, int]) -> Sum:
-        """A function of one variable."""
-        name = self.problem.aliases.get(name, name)
-        whole = self.whole[name].range
-        if isinstance(whole, Categorical):
-            terms = form({name: [weights.get(value, 0) for value in whole.values]})
-            return Sum(((terms, 1),)) if terms.terms else Sum()
-        return self.expansion.weighted(name, weights)
-
-    def _applied_sum(self, node: Apply) -> Sum | None:
-        if node.function in (operator.add, operator.sub):
-            left, right = (self.sum(argument) for argument in node.arguments)
-            if left is None or right is None:
-                return None
-            return left.plus(right, 1 if node.function is operator.add else -1).joined()
-        if node.function is operator.neg:
-            inner = self.sum(node.arguments[0])
-            return None if inner is None else inner.scaled(-1)
-        if node.function is operator.mul:
-            for one, other in (node.arguments, node.arguments[::-1]):
-                if isinstance(one, Constant) and isinstance(one.value, int):
-                    inner = self.sum(other)
-                    return None if inner is None else inner.scaled(one.value)
-        return self._few_valued_sum(node)
-
-    def _chosen_sum(self, node: Choice) -> Sum | None:
-        then, otherwise = self.sum(node.then), self.sum(node.otherwise)
-        if then is not None and otherwise is not None:
-            difference = then.plus(otherwise, -1).joined()
-            if not difference.forms and not difference.units:
-                indicator = self._as_sum(self.test(node.test, True))
-                return otherwise.plus(indicator, difference.bias)
-        return self._few_valued_sum(node)
-
-    def _few_valued_sum(self, node: Expression) -> Sum | None:
-        """Any whole number of few values: each times the cubes where it has it."""
-        found = self._decision(node)
-        by_value: dict[Any, list[Cube]] = {}
-        for guard, result in found.ways(found.root):
-            if not isinstance(result, int):
-                return None
-            cube = {name: frozenset(values) for name, values in guard}
-            by_value.setdefault(int(result), []).append(cube)
-        if sum(map(len, by_value.values())) > 64 * MANY:
-            return None
-        cubes = {value: minimise(listed) for value, listed in by_value.items()}
-        common = max(cubes, key=lambda value: len(cubes[value]), default=0)
-        if sum(len(listed) for value, listed in cubes.items() if value != common) > MANY:
-            return None
-        total = Sum(bias=common)
-        for value, listed in cubes.items():
-            if value != common:
-                total = total.plus(self._any_of(listed, show(node)), value - common)
-        return total
-
-    def _as_sum(self, conditions: list[Conjunction]) -> Sum:
-        """Conditions that exclude each other, as a sum that is 1 where one of them holds."""
-        total = Sum()
-        for condition in conditions:
-            total = total.plus(self._condition_as_sum(condition))
-        return total
-
-    def _condition_as_sum(self, condition: Conjunction) -> Sum:
-        if not condition.atoms and len(condition.indicators) == 1:
-            return condition.indicators[0]
-        if len(condition.atoms) == 1 and not condition.indicators:
-            ((name, values),) = condition.atoms.items()
-            return self._atom(name, values)
-        return Sum(units=((self.gate(condition), 1),))
-
-    # Units
-
-    def gate(self, condition: Conjunction, above: Sum | None = None, note: str = "") -> Unit:
-        """A unit that is on where a condition holds and, if it is given, a sum is at least 1."""
-        atoms = Sum()
-        count = 0
-        for name, values in condition.atoms.items():
-            atoms = atoms.plus(self._atom(name, values))
-            count += 1
-        total = atoms.joined()
-        for indicator in condition.indicators:
-            total = total.plus(indicator)
-            count += 1
-        if above is None:
-            total = total.shifted(1 - count)
-        else:
-            most = max(1, above.bounds(self.whole)[1])
-            total = above.plus(total.shifted(-count), most)
-        if not total.units:
-            total = total.joined()
-        return self.circuit.unit(total, note)
-
-    def _atom(self, name: str, values: frozenset[Any]) -> Sum:
-        """1 where a variable has one of some values."""
-        known = self.whole[name].range.values
-        if UNDEFINED in values:
-            others = {value: 1 for value in known if value not in values}
-            return Sum(bias=1).plus(self._weighted(name, others), -1)
-        return self._weighted(name, dict.fromkeys(values, 1))
-
-    # Updates
 
     def assign(self, update: Update, guard: Conjunction, node: Expression) -> None:
         """The units that assign an expression's value where a guard holds."""
@@ -416,7 +118,7 @@ class Lowering:
         """The value as a function of one whole-valued sum, below functions of one argument."""
         inner, outer = _peeled(node)
         total = self.sum(inner) if len(reads(inner)) == 1 or _is_arithmetic(inner) else None
-        if total is None and isinstance(inner, Apply) and inner.function in _COMPARED:
+        if total is None and isinstance(inner, Apply) and inner.function in COMPARED:
             left, right = (self.sum(argument) for argument in inner.arguments)
             if left is not None and right is not None:
                 total = left.plus(right, -1)
@@ -545,14 +247,3 @@ def _with_constants(node: Apply, place: int) -> Callable[[Any], Any]:
         return node.function(*constants[:place], value, *constants[place + 1 :])
 
     return apply
-
-
-_COMPARED = {operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge}
-_OPPOSITE = {
-    operator.eq: operator.ne,
-    operator.ne: operator.eq,
-    operator.lt: operator.ge,
-    operator.ge: operator.lt,
-    operator.gt: operator.le,
-    operator.le: operator.gt,
-}
