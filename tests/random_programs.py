@@ -12,6 +12,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 
 import weft
@@ -55,6 +56,16 @@ double = lambda x: 2 * x  # noqa: E731
 FUNCTIONS = {"count_down": 1, "cached": 2, "add_two": 1, "double": 1, "helper": 2}
 
 _numbers = itertools.count()
+
+
+few = settings(
+    max_examples=150,
+    deadline=None,
+    print_blob=True,
+    phases=[Phase.explicit, Phase.reuse, Phase.generate],  # the slow variant makes examples small
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+many = settings(few, max_examples=3000, phases=list(Phase))
 
 
 def make(source: str, name: str = "Random") -> Any:

@@ -143,3 +143,42 @@ def test_means_of_every_kind_are_read_as_the_interpreter_reads_them() -> None:
     program = Mean()
     inputs = [[1] * ones + [0] * (n - ones) for n in range(1, 13) for ones in range(n + 1)]
     assert outputs(program, inputs, max_length=12) == weft.run_batch(program, inputs).outputs
+
+
+class SelectsSeveral(weft.Program):
+    """A head that finds the one marked letter, read only where a single letter is marked."""
+
+    tokens = ["a", "B", "C"]
+    layers = 2
+    letter = weft.var(3, token="aBC".index)
+    marked = weft.var(2, token=lambda t: t != "a")
+    one = weft.var(2, default=1)
+    share = weft.number([0, 1], token=lambda t: t != "a")
+    all = weft.var(1)
+    found = weft.attend(one, marked, letter)
+    mean = weft.attend(all, all, share, output=weft.number([k / 12 for k in range(13)]))
+    copied = weft.var(3)
+    output = copied
+
+    def step(z):
+        if z.mean == 0.25:  # one of four
+            z.copied = z.found
+
+
+def test_what_a_head_mixes_where_it_selects_several_is_never_used() -> None:
+    program = SelectsSeveral()
+    inputs = [list(text) for text in ("aaBa", "BCaa", "BBaa", "CaCa", "aaaC", "aaaa", "BCBC")]
+    expected = weft.run_batch(program, inputs).outputs
+    assert expected[0] == (1, 1, 1, 1)
+    assert expected[1] == (0, 0, 0, 0)
+    for level in (0, 2):
+        assert outputs(program, inputs, max_length=4, level=level) == expected
+
+
+def test_reading_a_head_that_selected_several_is_an_error() -> None:
+    class Reads(SelectsSeveral):
+        def step(z):
+            z.copied = z.found
+
+    with pytest.raises(weft.StepError, match="2 positions were selected, not one"):
+        weft.run(Reads, "BCaa")

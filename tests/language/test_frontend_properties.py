@@ -8,23 +8,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import weft
-from random_programs import programs, states
+from random_programs import few, many, programs, states
 from small_programs import within
 from weft.interpreter import reference
 from weft.language.tables import LIMIT
-
-few = settings(
-    max_examples=150,
-    deadline=None,
-    print_blob=True,
-    phases=[Phase.explicit, Phase.reuse, Phase.generate],  # the slow variant makes examples small
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
-many = settings(few, max_examples=3000, phases=list(Phase))
 
 
 @within(5)

@@ -87,11 +87,12 @@ class Expansion:
         for negative numbers.
         """
         range_ = self.problem.program.variables[self.problem.program.heads[name].value].range
-        largest = max(abs(float(value)) for value in range_.values)  # type: ignore[arg-type]
+        assert isinstance(range_, Number)
+        largest = max(abs(bucket) for bucket in range_.buckets)
         scale = 1.0
         while scale * largest > 1:
             scale /= 2
         for sign in (1, -1):
-            if any(sign * float(value) > 0 for value in range_.values):  # type: ignore[arg-type]
+            if any(sign * bucket > 0 for bucket in range_.buckets):
                 unit = self.circuit.raw_unit([(name, 0, sign * scale)], 0.0, f"clear {name}")
                 self.circuit.write_raw(unit, name, -sign / scale)

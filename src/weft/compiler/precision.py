@@ -53,9 +53,9 @@ class Ramp:
 
 def bucket_ramps(range_: Number) -> list[Ramp]:
     """The ramps of a number that always is one of its buckets."""
-    buckets = [float(value) for value in range_.values]  # type: ignore[arg-type]
     return [
-        Ramp(low + (high - low) / 4, high - (high - low) / 4) for low, high in pairwise(buckets)
+        Ramp(low + (high - low) / 4, high - (high - low) / 4)
+        for low, high in pairwise(range_.buckets)
     ]
 
 
@@ -83,8 +83,7 @@ def attainable(
     value: Number, output: Number, longest: int, format_: Format
 ) -> list[tuple[float, float]]:
     """For each bucket, between which numbers a model's means lie that belong to it."""
-    low = min(float(bucket) for bucket in value.values)  # type: ignore[arg-type]
-    high = max(float(bucket) for bucket in value.values)  # type: ignore[arg-type]
+    low, high = value.buckets[0], value.buckets[-1]
     sides = [_sides(value, border, longest, format_) for border in output.borders]
     slack = (longest + 6) * format_.roundoff * max(abs(low), abs(high))
     starts = [low - slack, *(side[1] for side in sides)]
@@ -121,7 +120,7 @@ def _candidates(value: Number, border: float, longest: int) -> list[tuple[float,
 
     With buckets v0 + g * k for whole k, every mean of n of them is v0 + g * m / n for a whole m.
     """
-    buckets = [_rational(float(bucket)) for bucket in value.values]  # type: ignore[arg-type]
+    buckets = [_rational(bucket) for bucket in value.buckets]
     first = buckets[0]
     if len(buckets) == 1:
         return [(float(first), longest)]

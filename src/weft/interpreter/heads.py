@@ -177,8 +177,9 @@ class HeadPlan:
     def _mean(self, counts: Array) -> Found:
         """The mean from how often each bucket (n b) was selected, summed in their order."""
         total = np.zeros(len(counts), np.float64)
-        for column, bucket in enumerate(self.value_range.values):
-            total = total + counts[:, column] * float(bucket)  # type: ignore[arg-type]
+        assert isinstance(self.value_range, Number)
+        for column, bucket in enumerate(self.value_range.buckets):
+            total = total + counts[:, column] * bucket
         chosen = counts.sum(axis=1)
         with np.errstate(divide="ignore", invalid="ignore"):
             return self._read(np.where(chosen > 0, total / chosen, np.nan))

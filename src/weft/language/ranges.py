@@ -91,11 +91,15 @@ class Number(Range):
     Borders lie midway between neighbouring buckets; a number on a border belongs to the upper one.
     """
 
+    @property
+    def buckets(self) -> tuple[float, ...]:
+        """The values, as the numbers that they all are."""
+        return self.values  # type: ignore[return-value]
+
     @cached_property
     def borders(self) -> tuple[float, ...]:
         """The border between each bucket and the next."""
-        buckets = [float(v) for v in self.values]  # type: ignore[arg-type]
-        return tuple((low + high) / 2 for low, high in pairwise(buckets))
+        return tuple((low + high) / 2 for low, high in pairwise(self.buckets))
 
     def store(self, value: Any) -> Value:
         try:
