@@ -28,7 +28,11 @@ REFERENCE = 25
 
 @dataclass(frozen=True)
 class Difference:
-    """Where a model and its program part: the first layer, position and variable."""
+    """Where a model and its program part: the first layer, position and variable.
+
+    Where it is the program that does not do its task, the variable is "the result" of the whole
+    input, and the position -1.
+    """
 
     tokens: tuple[Any, ...]
     layer: int
@@ -38,8 +42,9 @@ class Difference:
     found: Any
 
     def __str__(self) -> str:
+        position = f", position {self.position}" if self.position >= 0 else ""
         return (
-            f"layer {self.layer}, position {self.position}: {self.variable} is {self.found}, "
+            f"layer {self.layer}{position}: {self.variable} is {self.found}, "
             f"should be {self.expected}"
         )
 
@@ -70,7 +75,10 @@ def check(
     layers: int | None = None,
     progress: Callable[[int], None] = lambda done: None,
 ) -> Report:
-    """Compare a compiled model with both interpreters on random inputs, the short ones first."""
+    """Compare a compiled model with both interpreters on random inputs, the short ones first.
+
+    Where the program has a `task`, the interpreters' results are compared with that as well.
+    """
     program = compiled.program
     longest = min(max_length, compiled.max_length or max_length)
     inputs, skipped = draw(program, samples, longest, seed, layers)
@@ -83,12 +91,24 @@ def check(
     for start in range(0, len(inputs), BATCH):
         part = inputs[start : start + BATCH]
         expected = run_batch(program, part, layers=layers, trace=True)
-        difference = compare(compiled.model, program, expected, layers)
+        difference = against_task(program, expected)
+        difference = difference or compare(compiled.model, program, expected, layers)
         total += sum(expected.layers)
         progress(min(start + BATCH, len(inputs)))
         if difference is not None:
             return Report(start + len(part), skipped, total, difference)
     return Report(len(inputs), skipped, total, None)
+
+
+def against_task(program: Program, found: BatchRun) -> Difference | None:
+    """The first input for which the program itself does not compute what its task says."""
+    if not program.has_task:
+        return None
+    for run in found:
+        answer = program.task(run.tokens)
+        if run.result != answer:
+            return Difference(run.tokens, run.layers, -1, "the result", answer, run.result)
+    return None
 
 
 def draw(

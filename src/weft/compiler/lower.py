@@ -77,7 +77,7 @@ class Lowering(Terms):
         """A value as a function of a sum, or case by case."""
         names = reads(node)
         if not names:
-            return self._cases(variable, [({}, evaluate(node, {}))])
+            return self._constant_cases(variable, node)
         if len(names) == 1 and not deep:
             return self._single_cases(variable, names[0], node)
         steps = self._steps(variable, node)
@@ -92,6 +92,12 @@ class Lowering(Terms):
             listed.append({name: frozenset(values) for name, values in guard})
         pairs = [(c, result) for result, cubes in by_value.values() for c in minimise(cubes)]
         return self._cases(variable, pairs)
+
+    def _constant_cases(self, variable: str, node: Expression) -> Cases:
+        try:
+            return self._cases(variable, [({}, evaluate(node, {}))])
+        except Exception:
+            return []  # the step always fails there
 
     def _single_cases(self, variable: str, name: str, node: Expression) -> Cases:
         by_value: dict[Any, tuple[Any, set[Any]]] = {}

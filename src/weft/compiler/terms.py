@@ -209,8 +209,7 @@ class Terms:
         if isinstance(node, Written):
             return self.sum(node.value)
         if not names:
-            value = evaluate(node, {})
-            return Sum(bias=int(value)) if isinstance(value, int) else None
+            return _constant_sum(node)
         if len(names) == 1:
             return self._single_sum(names[0], node)
         if isinstance(node, Apply):
@@ -330,6 +329,15 @@ class Terms:
             others = {value: 1 for value in known if value not in values}
             return Sum(bias=1).plus(self._weighted(name, others), -1)
         return self._weighted(name, dict.fromkeys(values, 1))
+
+
+def _constant_sum(node: Expression) -> Sum | None:
+    """A sum without variables; None also where the step always fails."""
+    try:
+        value = evaluate(node, {})
+    except Exception:
+        return None
+    return Sum(bias=int(value)) if isinstance(value, int) else None
 
 
 COMPARED = {operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge}

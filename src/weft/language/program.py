@@ -267,6 +267,18 @@ class Program(metaclass=ProgramType):
             )
         return [self.vocabulary.name(rng.randrange(size)) for _ in range(length)]
 
+    def task(self, tokens: Sequence[Any]) -> Any:
+        """What `decode` should give for these tokens. Override it, and checks compare with it.
+
+        Write it in plain Python, as directly as possible: it is the specification of the program.
+        """
+        raise NotImplementedError
+
+    @property
+    def has_task(self) -> bool:
+        """Whether the program says what it should compute."""
+        return type(self).task is not Program.task
+
     def __repr__(self) -> str:
         return f"<program {self.name}>"
 

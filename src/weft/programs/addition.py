@@ -76,6 +76,10 @@ class Addition(weft.Program):
         """The sum, as a number."""
         return int("".join(map(str, stream["digit"][:-1])))
 
+    def task(self, tokens: Sequence[Any]) -> int:
+        """The sum of both numbers."""
+        return sum(map(int, "".join(tokens[1:-1]).split("+")))
+
 
 def place_pointers(z: Any) -> None:
     """On the last digits of both numbers; the sum is written from the end of the second one."""

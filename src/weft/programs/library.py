@@ -18,12 +18,21 @@ from weft.language.program import Program
 
 @dataclass(frozen=True)
 class Entry:
-    """A library program: its name, where its class is, and an input to try it on."""
+    """A library program.
+
+    Attributes:
+        name: what it is called on the command line.
+        module: where its class is.
+        attribute: the class.
+        example: an input to try it on.
+        longest: up to how many tokens a sample of its inputs is checked, everywhere, in tests.
+    """
 
     name: str
     module: str
     attribute: str
     example: str
+    longest: int = 12
 
     def load(self) -> type[Program]:
         """The class."""

@@ -49,6 +49,10 @@ class Parity(weft.Program):
         """A start mark and random bits."""
         return [START, *(rng.randrange(2) for _ in range(length - 1))]
 
+    def task(self, tokens: Sequence[Any]) -> int:
+        """Whether the number of ones is odd."""
+        return tokens.count(1) % 2
+
 
 class ParityAbsolute(weft.Program):
     """Parity carried from left to right by absolute positions: each looks up the index before it.
@@ -77,6 +81,8 @@ class ParityAbsolute(weft.Program):
     def decode(self, stream: weft.Stream) -> Any:
         """The parity of the whole string."""
         return stream["parity"][-1] if stream["parity"] else 0
+
+    task = Parity.task
 
 
 class ParitySum(weft.Program):
@@ -108,3 +114,4 @@ class ParitySum(weft.Program):
     encode = Parity.encode
     decode = Parity.decode
     sample = Parity.sample
+    task = Parity.task

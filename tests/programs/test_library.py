@@ -1,0 +1,44 @@
+"""Every program of the library does its task: in both interpreters, and in weights at both levels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import weft
+from weft.compiler.check import check, draw
+from weft.programs import LIBRARY, Entry
+
+entries = pytest.mark.parametrize("entry", LIBRARY.values(), ids=LIBRARY)
+
+
+def samples(entry: Entry, count: int) -> tuple[weft.Program, list[Any]]:
+    """The program, its example and inputs on which it does not fail, the short ones first."""
+    program = entry.load()()
+    drawn, _ = draw(program, count, entry.longest, seed=3, layers=None)
+    return program, [program.encode(entry.example), *drawn]
+
+
+@entries
+def test_it_says_what_it_does(entry: Entry) -> None:
+    program = entry.load()()
+    assert len(entry.summary) > 20
+    assert entry.summary.endswith((".", ":"))
+    assert program.has_task
+
+
+@entries
+def test_both_interpreters_do_its_task(entry: Entry) -> None:
+    program, inputs = samples(entry, 40)
+    expected = [program.task(tokens) for tokens in inputs]
+    assert weft.run_batch(program, inputs).results == expected
+    assert [weft.run(program, tokens).result for tokens in inputs[:12]] == expected[:12]
+    assert len({repr(result) for result in expected}) > 1, "samples with one answer show nothing"
+
+
+@entries
+@pytest.mark.parametrize("level", [0, 2])
+def test_its_weights_agree_on_every_variable_at_every_layer(entry: Entry, level: int) -> None:
+    compiled = weft.compile(entry.load()(), level=level)
+    assert check(compiled, samples=24, max_length=entry.longest).difference is None
