@@ -8,9 +8,8 @@ from typing import Any
 
 import weft
 
-DIGITS = list(range(10))
-START, PLUS, END = 10, 11, 12
-INIT, ITERATE, FINALIZE, DONE = range(4)
+START, SIGN, END = 10, 11, 12
+INIT, ITERATE, DONE = range(3)
 
 
 class Addition(weft.Program):
@@ -18,12 +17,15 @@ class Addition(weft.Program):
 
     One pointer stands on a digit of each number, a third where the next digit of the sum goes. All
     positions fetch both digits and keep the carry; the one under the third pointer writes.
+
+    Two numbers of N digits take N + 2 layers, for every N: one to place the pointers, one for each
+    digit, one for the last carry. Six heads; no variable has more than 13 values.
     """
 
-    tokens = [*map(str, DIGITS), "s", "+", "e"]
+    tokens = [*"0123456789", "s", "+", "e"]
 
     token = weft.var(13, token="0123456789s+e".index)
-    phase = weft.var(4)
+    phase = weft.var(3)
     here_a = weft.var(2)
     here_b = weft.var(2)
     here_out = weft.var(2)
@@ -46,31 +48,20 @@ class Addition(weft.Program):
             place_pointers(z)
             z.phase = ITERATE
         elif z.phase == ITERATE:
-            if z.a == START:
-                z.phase = FINALIZE
-            else:
+            if z.a != START:
                 add_digits(z)
-        elif z.phase == FINALIZE:
-            if z.here_out:
-                z.digit = z.carry
-            z.phase = DONE
+                move_pointers(z)
+            else:
+                write_carry(z)
+                z.phase = DONE
 
     def encode(self, text: str) -> Sequence[Any]:
         """`12+345`, with marks around it and the shorter number filled up with zeros."""
-        bare = text.strip().removeprefix("s").removesuffix("e").replace(" ", "")
-        parts = bare.split("+")
-        if len(parts) != 2 or not all(part.isdecimal() for part in parts):
-            raise weft.WeftError(
-                f"{text!r} is not a sum of two numbers", remedy="Write it as in 12+34"
-            )
-        width = max(map(len, parts))
-        return self.vocabulary.parse("s" + "+".join(part.zfill(width) for part in parts) + "e")
+        return self.vocabulary.parse(marked(text, "+", "a sum"))
 
     def sample(self, rng: random.Random, length: int) -> Sequence[Any]:
         """A sum of two random numbers; it needs at least five tokens."""
-        digits = max(1, (length - 3) // 2)
-        left, right = (rng.randrange(10**digits) for _ in range(2))
-        return self.encode(f"{left:0{digits}}+{right:0{digits}}")
+        return self.encode("+".join(random_numbers(rng, length)))
 
     def decode(self, stream: weft.Stream) -> Any:
         """The sum, as a number."""
@@ -87,17 +78,44 @@ def place_pointers(z: Any) -> None:
         if z.token_right == END:
             z.here_b = 1
             z.here_out = 1
-        if z.token_right == PLUS:
+        if z.token_right == SIGN:
             z.here_a = 1
 
 
 def add_digits(z: Any) -> None:
-    """Write one digit of the sum, keep the carry, and move all pointers to the left."""
+    """Write one digit of the sum and keep the carry."""
     raw = z.carry + z.a + z.b
     if z.here_out:
         z.digit = raw % 10
     z.carry = raw // 10
+
+
+def move_pointers(z: Any) -> None:
+    """All pointers one position to the left. To the right of the end there is none."""
     if z.token != END:
         z.here_out = z.out_right
         z.here_a = z.a_right
         z.here_b = z.b_right
+
+
+def write_carry(z: Any) -> None:
+    """The last carry is the first digit of the sum; it goes where the plus is."""
+    if z.here_out:
+        z.digit = z.carry
+
+
+def marked(text: str, sign: str, what: str) -> str:
+    """`12+345` as `s012+345e`: both numbers equally long, between marks."""
+    bare = text.strip().removeprefix("s").removesuffix("e").replace(" ", "")
+    parts = bare.split(sign)
+    if len(parts) != 2 or not all(part.isdecimal() for part in parts):
+        remedy = f"Write it as in 12{sign}34"
+        raise weft.WeftError(f"{text!r} is not {what} of two numbers", remedy=remedy)
+    width = max(map(len, parts))
+    return f"s{sign.join(part.zfill(width) for part in parts)}e"
+
+
+def random_numbers(rng: random.Random, length: int) -> list[str]:
+    """Two numbers of as many digits as `length` tokens have room for, at least one."""
+    digits = max(1, (length - 3) // 2)
+    return [f"{rng.randrange(10**digits):0{digits}}" for _ in range(2)]

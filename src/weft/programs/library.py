@@ -51,6 +51,12 @@ LIBRARY: dict[str, Entry] = {
         Entry("parity-absolute", "weft.programs.parity", "ParityAbsolute", "10110"),
         Entry("parity-sum", "weft.programs.parity", "ParitySum", "10110"),
         Entry("addition", "weft.programs.addition", "Addition", "12+34"),
+        Entry("subtraction", "weft.programs.subtraction", "Subtraction", "12-34"),
+        Entry("comparison", "weft.programs.comparison", "Comparison", "1234?1243"),
+        Entry("multiplication", "weft.programs.multiplication", "Multiplication", "12*34"),
+        Entry("dfa", "weft.programs.automata", "Dfa", "110"),
+        Entry("regex", "weft.programs.automata", "Regex", "aaaa"),
+        Entry("turing", "weft.programs.turing", "Turing", "1011"),
         Entry("subleq", "weft.programs.subleq", "Subleq", "9 10 3 10 11 6 0 0 -1 3 5 7"),
     )
 }

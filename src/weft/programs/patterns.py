@@ -1,0 +1,220 @@
+r"""Regular expressions as tables: pattern, nondeterministic automaton, smallest deterministic one.
+
+Understood are letters, `.`, classes such as `[ab]`, `[a-f]` and `[^a]`, `|`, `*`, `+`, `?`, groups
+in parentheses, and a backslash before a sign that is meant as a letter. A pattern stands for whole
+words, as in `re.fullmatch`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Iterable
+from dataclasses import dataclass, field
+
+import weft
+
+SIGNS = ".[]|*+?()\\^$-{}"
+LARGEST = 1000
+"""The most states that are made; n signs may need 2^n."""
+
+Table = list[list[int]]
+"""A row for each state: the next state for each letter."""
+
+
+@dataclass(frozen=True)
+class Edge:
+    """A way between two states, on one of some letters; None: without a letter."""
+
+    begin: int
+    letters: frozenset[str] | None
+    end: int
+
+
+@dataclass
+class Pattern:
+    """A pattern as a nondeterministic automaton, by recursive descent (Thompson's construction).
+
+    Each method reads one construct and gives the states at which it begins and ends.
+    """
+
+    text: str
+    letters: str = ""
+    place: int = 0
+    states: int = 0
+    edges: list[Edge] = field(default_factory=list)
+    named: set[str] = field(default_factory=set)
+
+    def whole(self) -> tuple[int, int]:
+        """All of the pattern."""
+        begin, end = self.union()
+        if self.place < len(self.text):
+            raise self.wrong("this bracket was not opened")
+        return begin, end
+
+    def union(self) -> tuple[int, int]:
+        """`a|b|c`: one of these."""
+        begin, end = self.state(), self.state()
+        while True:
+            first, last = self.sequence()
+            self.join(begin, first)
+            self.join(last, end)
+            if not self.follows("|"):
+                return begin, end
+
+    def sequence(self) -> tuple[int, int]:
+        """`abc`: one after the other, possibly nothing."""
+        begin = end = self.state()
+        while self.text[self.place : self.place + 1] not in ("", "|", ")"):
+            first, last = self.repeated()
+            self.join(end, first)
+            end = last
+        return begin, end
+
+    def repeated(self) -> tuple[int, int]:
+        """`a`, `a*`, `a+` or `a?`."""
+        first, last = self.single()
+        begin, end = self.state(), self.state()
+        self.join(begin, first)
+        self.join(last, end)
+        star, plus = self.follows("*"), self.follows("+")
+        if star or self.follows("?"):
+            self.join(begin, end)
+        if star or plus:
+            self.join(last, first)
+        return begin, end
+
+    def single(self) -> tuple[int, int]:
+        """A letter, `.`, a class or a group."""
+        if self.follows("("):
+            begin, end = self.union()
+            if not self.follows(")"):
+                raise self.wrong("a ) is missing")
+            return begin, end
+        begin, end = self.state(), self.state()
+        self.edges.append(Edge(begin, frozenset(self.choice()), end))
+        return begin, end
+
+    def choice(self) -> set[str]:
+        """The letters of which one is read."""
+        if self.follows("."):
+            return set(self.letters)
+        if not self.follows("["):
+            return {self.letter()}
+        others = self.follows("^")
+        found = self.span()
+        while not self.follows("]"):
+            found |= self.span()
+        return set(self.letters) - found if others else found
+
+    def span(self) -> set[str]:
+        """`a` or `a-f`, inside a class."""
+        low = self.letter()
+        high = self.letter() if self.follows("-") else low
+        if high < low:
+            raise self.wrong(f"{high} comes before {low}")
+        found = {chr(code) for code in range(ord(low), ord(high) + 1)}
+        self.named |= found
+        return found
+
+    def letter(self) -> str:
+        """A letter that stands for itself."""
+        escaped = self.follows("\\")
+        found = self.text[self.place : self.place + 1]
+        if not found:
+            raise self.wrong("it ends too early")
+        if escaped != (found in SIGNS):
+            meant = f"as a letter it is \\{found}" if not escaped else "only signs have a backslash"
+            raise self.wrong(f"{found} is not expected; {meant}")
+        self.place += 1
+        self.named.add(found)
+        return found
+
+    def follows(self, sign: str) -> bool:
+        """Whether this sign comes next; it is read then."""
+        found = self.text.startswith(sign, self.place)
+        self.place += found
+        return found
+
+    def state(self) -> int:
+        """A new state."""
+        self.states += 1
+        return self.states - 1
+
+    def join(self, begin: int, end: int) -> None:
+        """A way without a letter."""
+        self.edges.append(Edge(begin, None, end))
+
+    def wrong(self, what: str) -> weft.WeftError:
+        """The pattern is wrong where it was read last."""
+        return weft.WeftError(
+            f"the pattern {self.text!r} is wrong at place {self.place + 1}: {what}",
+            remedy="Use letters, . [ab] | * + ? ( ), and \\ before a sign that is a letter",
+        )
+
+
+def letters_of(text: str) -> str:
+    """The letters that a pattern names, in order."""
+    pattern = Pattern(text)
+    pattern.whole()
+    return "".join(sorted(pattern.named))
+
+
+def automaton(text: str, letters: str) -> tuple[Table, list[int]]:
+    """The smallest table for a pattern, and its accepting states. It starts in state 0."""
+    pattern = Pattern(text, letters)
+    begin, end = pattern.whole()
+    sets: list[frozenset[int]] = [_closure(pattern.edges, {begin})]
+    table: Table = []
+    for number, states in enumerate(sets):  # grows while it is read
+        table.append([])
+        for letter in letters:
+            reached = _closure(pattern.edges, _after(pattern.edges, states, letter))
+            if reached not in sets:
+                sets.append(reached)
+            table[number].append(sets.index(reached))
+        if len(sets) > LARGEST:
+            raise weft.WeftError(
+                f"the pattern {text!r} needs more than {LARGEST:,} states",
+                remedy="Give a simpler pattern",
+            )
+    return smallest(table, [number for number, states in enumerate(sets) if end in states])
+
+
+def _after(edges: list[Edge], states: Collection[int], letter: str) -> set[int]:
+    return {
+        edge.end
+        for edge in edges
+        if edge.letters is not None and edge.begin in states and letter in edge.letters
+    }
+
+
+def _closure(edges: list[Edge], states: Iterable[int]) -> frozenset[int]:
+    """These states and all that are reached from them without a letter."""
+    found = set(states)
+    waiting = list(found)
+    while waiting:
+        state = waiting.pop()
+        new = {e.end for e in edges if e.begin == state and e.letters is None} - found
+        found |= new
+        waiting += new
+    return frozenset(found)
+
+
+def smallest(table: Table, accepting: Collection[int]) -> tuple[Table, list[int]]:
+    """States that no word tells apart become one (Moore's algorithm); the first stays the first."""
+    kinds = _numbered([state in accepting for state in range(len(table))])
+    while True:
+        finer = _numbered(
+            [(kinds[state], *(kinds[then] for then in row)) for state, row in enumerate(table)]
+        )
+        if max(finer) == max(kinds):
+            break
+        kinds = finer
+    first = [kinds.index(kind) for kind in range(max(kinds) + 1)]
+    rows = [[kinds[then] for then in table[state]] for state in first]
+    return rows, [kind for kind, state in enumerate(first) if state in accepting]
+
+
+def _numbered(keys: list[Hashable]) -> list[int]:
+    """Keys as numbers from 0, in the order in which they are first met."""
+    order = {key: number for number, key in enumerate(dict.fromkeys(keys))}
+    return [order[key] for key in keys]
