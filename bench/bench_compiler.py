@@ -8,6 +8,7 @@ import paper_listings as listings
 import weft
 from measure import Figure, seconds
 from weft.compiler.running import input_numbers, run_model
+from weft.models import Transformer
 from weft.programs.subleq import Subleq
 
 
@@ -32,7 +33,7 @@ def figures() -> list[Figure]:
         Figure("SUBLEQ, 64 values: compiled in", _compiling(64), "s", most=20),
         Figure("parser, 78 positions: units at level 2", parser.hidden_units),
         Figure("parser: compiled in", parser.seconds, "s"),
-        _throughput(addition),
+        *_throughput(addition),
     ]
 
 
@@ -40,13 +41,30 @@ def _compiling(values: int) -> float:
     return seconds(lambda: weft.compile(subleq(values)), 1)
 
 
-def _throughput(program: weft.Program) -> Figure:
-    """A batch of 1,000 sums of ten digits against one at a time, per sum."""
+def _throughput(program: weft.Program) -> list[Figure]:
+    """Sums of ten digits in a batch of 1,000 against one at a time, and against smaller batches."""
     rng = random.Random(0)
-    texts = [f"{rng.randrange(10**9, 10**10)}+{rng.randrange(10**9, 10**10)}" for _ in range(1000)]
+    texts = [f"{rng.randrange(10**9, 10**10)}+{rng.randrange(10**9, 10**10)}" for _ in range(4000)]
     numbers = input_numbers(program, [program.encode(text) for text in texts])
     model = weft.compile(program).model
-    together = seconds(lambda: run_model(model, numbers)) / 1000
+    together = {count: _each(model, numbers[:count]) for count in (250, 1000, 4000)}
     alone = seconds(lambda: [run_model(model, [row]) for row in numbers[:50]]) / 50
-    name = "addition: batch of 1,000 over one at a time"
-    return Figure(name, alone / together, "times", least=30)
+    full = seconds(lambda: run_model(model, numbers[:1000], plain=True), 1) / 1000
+    return [
+        Figure("addition, batch of 1,000: a sum in", 1e6 * together[1000], "us"),
+        Figure("addition, one at a time: a sum in", 1e6 * alone, "us"),
+        Figure(
+            "addition: batch of 1,000 over one at a time", alone / together[1000], "times", least=30
+        ),
+        Figure("addition: zeros left out over all products", full / together[1000], "times"),
+        Figure(
+            "addition: a sum in a batch of 4,000 over one of 250",
+            together[4000] / together[250],
+            "times",
+            most=1.5,
+        ),
+    ]
+
+
+def _each(model: Transformer, numbers: list[list[int]]) -> float:
+    return seconds(lambda: run_model(model, numbers)) / len(numbers)

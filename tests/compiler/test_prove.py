@@ -8,6 +8,7 @@ import pytest
 import torch
 
 import weft
+from random_programs import make
 from weft.compiler.check import check
 from weft.compiler.prove import Proof, prove
 from weft.programs.subleq import Subleq
@@ -15,7 +16,11 @@ from weft.programs.subleq import Subleq
 
 def proof_of(compiled: weft.Compiled) -> Proof:
     return prove(
-        compiled.model, compiled.program, level=compiled.level, max_length=compiled.max_length
+        compiled.model,
+        compiled.program,
+        level=compiled.level,
+        max_length=compiled.max_length,
+        values=compiled.for_values,
     )
 
 
@@ -81,3 +86,74 @@ def test_a_weakened_margin_is_found() -> None:
     compiled = weft.compile(weft.program("addition"))
     compiled.model.layers[0].attention.query *= 0.5
     assert "above the sink" in proof_of(compiled).difference
+
+
+def clearing(compiled: weft.Compiled, head: str) -> tuple[torch.Tensor, torch.Tensor, list[int]]:
+    """First and last matrix of the feed-forward, and the units that write to a head's slot."""
+    feed_forward = compiled.model.layers[0].feed_forward
+    first, last = feed_forward.weights[0], feed_forward.weights[-1]
+    row = last[compiled.model.layout[head].start]
+    return first, last, row.nonzero().flatten().tolist()
+
+
+def test_that_a_number_is_cleared_exactly_is_read_from_the_weights() -> None:
+    program = weft.program("parity-sum(ones=20)")
+    for factor in (0.5, 1.0001, -1.0, 0.0):
+        compiled = weft.compile(program)
+        _, last, units = clearing(compiled, "share")
+        last[compiled.model.layout["share"].start, units[0]] *= factor
+        assert "'share' is not cleared exactly" in proof_of(compiled).difference
+
+
+def test_plain_relu_with_numbers_is_refused_since_it_rounds() -> None:
+    compiled = weft.compile(weft.program("parity-sum(ones=20)"), activation="relu")
+    with pytest.raises(weft.WeftError, match="right up to rounding only"):
+        proof_of(compiled)
+
+
+def test_clearing_units_may_depend_on_nothing_else() -> None:
+    compiled = weft.compile(weft.program("parity-sum(ones=20)"))
+    first, _, units = clearing(compiled, "share")
+    chain = units if len(compiled.model.config.hidden) == 1 else range(len(first))
+    first[list(chain), compiled.model.layout["parity"].start] += 0.25
+    assert "not cleared exactly" in proof_of(compiled).difference
+
+
+def test_a_number_of_both_signs_is_cleared_on_both_sides() -> None:
+    program = make(BOTH_SIGNS, "BothSigns")()
+    compiled = weft.compile(program, max_length=8)
+    assert proof_of(compiled).proved
+    _, last, units = clearing(compiled, "mean")
+    assert len(units) == 2
+    for unit in units:
+        last[compiled.model.layout["mean"].start, unit] *= 2
+        assert "'mean' is not cleared exactly" in proof_of(compiled).difference
+        last[compiled.model.layout["mean"].start, unit] /= 2
+
+
+BOTH_SIGNS = """
+import weft
+
+
+class BothSigns(weft.Program):
+    tokens = 2
+    x = weft.number([-3, 3], token=lambda t: 6 * t - 3)
+    one = weft.var(2, default=1)
+    mean = weft.attend(one, one, x, output=weft.number([-3, 0, 3]))
+    more = weft.var(3)
+    output = more
+    layers = 3
+
+    def step(z):
+        z.more = 1 + int(z.mean / 3)
+"""
+
+
+def test_a_model_for_some_inputs_is_proved_for_the_values_that_occur_on_them() -> None:
+    program = weft.program("addition")
+    compiled = weft.compile(program, inputs=["1+1", "12+10", "20+11"])
+    proof = proof_of(compiled)
+    assert proof.proved
+    assert proof.cells < proof_of(weft.compile(program)).cells
+    whole = prove(compiled.model, program, level=2, max_length=None)
+    assert not whole.proved, "it is not right for all inputs, and that is seen"

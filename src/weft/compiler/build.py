@@ -6,7 +6,7 @@ program -> problem (slicing, reach) -> circuit (lower, or level0) -> matrices ->
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,6 +47,7 @@ class Compiled:
         rules: how many rules the step has, with one value per constraint at level 0.
         max_length: the longest input it is made for; None for any.
         for_inputs: how many inputs it is made for alone; None for all.
+        for_values: then, the codes of each variable that occur on them.
         notes: what each pass did.
         seconds: how long it took.
     """
@@ -57,6 +58,7 @@ class Compiled:
     rules: int
     max_length: int | None
     for_inputs: int | None
+    for_values: Mapping[str, Sequence[int]] | None
     notes: tuple[tuple[str, str], ...]
     seconds: float
 
@@ -117,6 +119,8 @@ def compile_program(
     program = as_program(program)
     if level not in (0, 2):
         raise WeftError(f"there is no level {level}", remedy="Choose -O 0 or -O 2")
+    if level == 0 and inputs is not None:
+        raise WeftError("level 0 is the same for all inputs", remedy="Leave out -O 0, or --for")
     format_ = format_of(dtype)
     longest = _longest(program, max_length)
     problem = _prepare(program, level, longest, inputs)
@@ -133,7 +137,8 @@ def compile_program(
     seconds = time.perf_counter() - began
     limit = longest if _needs_length(program) else None
     count = None if inputs is None else len(inputs)
-    return Compiled(program, model, level, rules, limit, count, problem.notes, seconds)
+    values = None if inputs is None else {n: problem.codes(n) for n in problem.variables}
+    return Compiled(program, model, level, rules, limit, count, values, problem.notes, seconds)
 
 
 def _prepare(

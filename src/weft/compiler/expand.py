@@ -83,14 +83,14 @@ class Expansion:
     def clear_exactly(self, name: str) -> None:
         """Units that take a head's number out of the stream again, to the last bit.
 
-        A power of two brings it into 0..1 and back without rounding; a second unit does the same
-        for negative numbers.
+        A power of two brings it into 0..1/2 and back without rounding, which leaves room for a mean
+        that was rounded up; a second unit does the same for negative numbers.
         """
         range_ = self.problem.program.variables[self.problem.program.heads[name].value].range
         assert isinstance(range_, Number)
         largest = max(abs(bucket) for bucket in range_.buckets)
         scale = 1.0
-        while scale * largest > 1:
+        while scale * largest > 0.5:
             scale /= 2
         for sign in (1, -1):
             if any(sign * bucket > 0 for bucket in range_.buckets):

@@ -5,7 +5,7 @@ Passes take a `Problem` and give the next one, each with a note of what it did.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -75,3 +75,12 @@ def restricted(variable: Variable, values: frozenset[Any]) -> Variable:
     range_ = variable.range.whole if isinstance(variable.range, Reached) else variable.range
     kept = tuple(value for value in range_.values if value in values)
     return replace(variable, range=Reached(kept, whole=range_))
+
+
+def with_codes(problem: Problem, codes: Mapping[str, Sequence[int]]) -> Problem:
+    """The problem with only these values of each variable."""
+    found = {}
+    for name, variable in problem.variables.items():
+        values = problem.program.variables[name].range.values
+        found[name] = restricted(variable, frozenset(values[code] for code in codes[name]))
+    return replace(problem, variables=found)

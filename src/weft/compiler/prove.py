@@ -9,7 +9,7 @@ A head that selects several positions leaves a mixture in its slot; the proof al
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,9 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.compiler.cells import Cells, Column, Network, prove_cells
+from weft.compiler.clearing_proof import is_cleared
 from weft.compiler.matrices import encoding
 from weft.compiler.precision import attainable, format_of
-from weft.compiler.problem import Problem, start
+from weft.compiler.problem import Problem, start, with_codes
 from weft.compiler.reach import find_reachable
 from weft.compiler.slicing import merge_heads, remove_dead
 from weft.compiler.store import load, read_description, record_verified, source_hash
@@ -57,12 +58,32 @@ class _Wrong(Exception):
     """The weights are not those of the program."""
 
 
-def prove(model: Transformer, program: Program, *, level: int, max_length: int | None) -> Proof:
-    """Show that a model computes its program, in every state that can occur."""
+def prove(
+    model: Transformer,
+    program: Program,
+    *,
+    level: int,
+    max_length: int | None,
+    values: Mapping[str, Sequence[int]] | None = None,
+) -> Proof:
+    """Show that a model computes its program, in every state that can occur.
+
+    Args:
+        model: the model, whose weights are read.
+        program: what it should compute.
+        level: the level at which it was compiled.
+        max_length: the longest input; None for any.
+        values: the codes that occur, of each variable, where the model is for some inputs alone.
+    """
     began = time.perf_counter()
     problem = start(program)
+    _refuse_rounding(model)
     if level > 0:
-        problem = find_reachable(merge_heads(remove_dead(problem)), max_length)
+        problem = merge_heads(remove_dead(problem))
+        if values is None:
+            problem = find_reachable(problem, max_length)
+        else:
+            problem = with_codes(problem, values)
     prover = _Prover(model, problem, level, max_length)
     try:
         with deep_recursion():
@@ -70,6 +91,17 @@ def prove(model: Transformer, program: Program, *, level: int, max_length: int |
     except _Wrong as wrong:
         return Proof(False, prover.cells, time.perf_counter() - began, str(wrong))
     return Proof(True, prover.cells, time.perf_counter() - began)
+
+
+def _refuse_rounding(model: Transformer) -> None:
+    """Plain ReLU clips a number's steep ramps as a difference of two large numbers."""
+    numbers = [slot.name for slot in model.layout.values() if slot.kind == "number"]
+    if model.config.activation == "relu" and numbers:
+        raise WeftError(
+            f"with plain ReLU, tests of the number '{numbers[0]}' are right up to rounding only, "
+            "which is no proof",
+            remedy="Compile it without --relu, or check it on inputs (weft check)",
+        )
 
 
 class _Prover:
@@ -226,6 +258,12 @@ class _Prover:
         spans = attainable(value, variable.range, self.max_length, format_)
         return np.asarray([low for low, _ in spans]), np.asarray([high for _, high in spans])
 
+    def _span(self, head: str) -> tuple[float, float]:
+        """The least and the greatest mean that a head can find; nothing found is 0."""
+        value = self.program.variables[self.program.heads[head].value].range
+        assert isinstance(value, Number)
+        return min(0.0, *value.buckets), max(0.0, *value.buckets)
+
     def _may_mix(self, head: str) -> bool:
         offsets = self.program.heads[head].offsets
         return offsets is None or len(offsets) > 1
@@ -309,11 +347,16 @@ class _Prover:
     def _check_reset(self, name: str) -> None:
         """Heads' outputs are left for attention to cancel, or (at level 0) cleared by rules."""
         slot = self.layout[name]
-        rows = self.weights[-1][slot.dimensions]
-        if slot.kind == "number":
-            return  # cleared by a unit that scales by a power of two; see `expand`
+        is_number = slot.kind == "number"
+        if is_number and self.level > 0:
+            if not is_cleared(self.weights, self.biases, slot.start, self._span(name)):
+                raise _Wrong(f"the number of the head '{name}' is not cleared exactly")
+            return
+        if is_number:
+            return  # a head takes away all that is there, whatever rules added to it
         if self.level > 0:
-            if rows.any() or self.biases[-1][slot.dimensions].any():
+            written = self.weights[-1][slot.dimensions].any()
+            if written or self.biases[-1][slot.dimensions].any():
                 raise _Wrong(f"the feed-forward writes to the head '{name}'")
             return
         network = self._network(list(range(slot.start, slot.start + slot.size)), {name})
@@ -342,20 +385,17 @@ def prove_folder(folder: Path, name: str | None, find: Callable[[str], Program])
     """
     model, description = load(folder), read_description(folder)
     about = description["program"]
-    if description.get("for_inputs"):
-        raise WeftError(
-            "this model was made for some inputs alone, and nothing is known of other states",
-            remedy="Check it on these inputs, or compile it without --for",
-        )
     program = find(name or about["found_as"])
     if source_hash(program) != about["source_hash"]:
         raise WeftError(
             f"the source of {about['name']} has changed since the model was compiled",
             remedy="Compile it again, then prove it",
         )
-    proof = prove(model, program, level=description["level"], max_length=description["max_length"])
-    length = description["max_length"]
-    upto = f"up to {length} tokens" if length else "of any length"
-    result = f"proved for inputs {upto}" if proof.proved else f"NOT proved: {proof.difference}"
+    length, values = description["max_length"], description.get("for_values")
+    proof = prove(model, program, level=description["level"], max_length=length, values=values)
+    upto = f"inputs up to {length} tokens" if length else "inputs of any length"
+    if values is not None:
+        upto = f"states of the values that occur on {description['for_inputs']:,} inputs"
+    result = f"proved for {upto}" if proof.proved else f"NOT proved: {proof.difference}"
     record_verified(folder, f"{result} ({proof.cells:,} cells)")
     return proof

@@ -10,7 +10,8 @@ import torch
 from torch import Tensor
 
 from weft.language.program import Program, token_numbers
-from weft.models.transformer import Output, Transformer, Watcher
+from weft.models.running import Watcher
+from weft.models.transformer import Output, Transformer
 
 
 @dataclass(frozen=True)
@@ -27,11 +28,11 @@ def padded(
     numbers: Sequence[Sequence[int]], device: torch.device | str = "cpu"
 ) -> tuple[Tensor, Tensor]:
     """Sequences as one tensor (b l), filled up with zeros, and their lengths (b)."""
-    longest = max((len(row) for row in numbers), default=0)
-    tokens = torch.zeros(len(numbers), max(1, longest), dtype=torch.long)
-    for place, row in enumerate(numbers):
-        tokens[place, : len(row)] = torch.tensor(row, dtype=torch.long)
-    lengths = torch.tensor([len(row) for row in numbers])
+    lengths = torch.tensor([len(row) for row in numbers], dtype=torch.long)
+    longest = max(1, *lengths.tolist()) if len(numbers) else 1
+    tokens = torch.zeros(len(numbers), longest, dtype=torch.long)
+    inside = torch.arange(longest) < lengths[:, None]
+    tokens[inside] = torch.tensor([number for row in numbers for number in row], dtype=torch.long)
     return tokens.to(device), lengths.to(device)
 
 
@@ -41,11 +42,12 @@ def run_model(
     *,
     layers: int | None = None,
     watch: Watcher | None = None,
+    plain: bool = False,
 ) -> ModelRun:
     """Run a model on token numbers."""
     tokens, lengths = padded(numbers, model.embedding.device)
     with torch.inference_mode():
-        found: Output = model(tokens, lengths, layers=layers, watch=watch)
+        found: Output = model(tokens, lengths, layers=layers, watch=watch, plain=plain)
         best = found.logits.argmax(-1).tolist()
     outputs = [tuple(row[: len(given)]) for row, given in zip(best, numbers, strict=True)]
     return ModelRun(outputs, found.layers.tolist(), found.halted.tolist(), found.stream)

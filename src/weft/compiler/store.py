@@ -85,6 +85,7 @@ def describe(compiled: Compiled, name: str) -> dict[str, Any]:
         "level": compiled.level,
         "max_length": compiled.max_length,
         "for_inputs": compiled.for_inputs,
+        "for_values": compiled.for_values,
         "sizes": compiled.sizes(),
         "passes": [list(note) for note in compiled.notes],
         "config": compiled.model.config.as_dict(),

@@ -12,7 +12,6 @@ sink, which has a score of its own and the value zero: a head that selects nothi
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -21,12 +20,12 @@ import torch
 from torch import Tensor, nn
 
 from weft.errors import WeftError
+from weft.models.compact import CompactLayer
+from weft.models.compacting import compact
 from weft.models.config import TransformerConfig
 from weft.models.layout import Layout
 from weft.models.reading import read_stream
-
-Watcher = Callable[[int, str, Tensor, Tensor], None]
-"""Called with the layer, `attended` or `after`, the rows of the batch, and their stream."""
+from weft.models.running import CompactRunning, Running, Watcher
 
 DTYPES = {"float32": torch.float32, "float64": torch.float64, "bfloat16": torch.bfloat16}
 
@@ -152,6 +151,7 @@ class Transformer(nn.Module):
         self.config = config
         self.stream_layout = layout
         self.vocabulary: Any = None
+        self._compacted: tuple[Any, CompactLayer | None] | None = None
         self.embedding = nn.Parameter(torch.zeros(config.vocabulary, config.width))
         if config.positions is not None:
             self.position_embedding = nn.Parameter(torch.zeros(config.positions, config.width))
@@ -176,14 +176,15 @@ class Transformer(nn.Module):
         """The first stream (b l d)."""
         stream = self.embedding[tokens]
         if self.config.positions is not None:
-            length = tokens.shape[1]
-            if length > self.config.positions:
-                raise WeftError(
-                    f"the input has {length} tokens, the model {self.config.positions} positions",
-                    remedy="Give a shorter input, or compile with more positions",
-                )
-            stream = stream + self.position_embedding[:length]
+            stream = stream + self.position_embedding[: tokens.shape[1]]
         return stream
+
+    def _fits(self, length: int) -> None:
+        if self.config.positions is not None and length > self.config.positions:
+            raise WeftError(
+                f"the input has {length} tokens, the model {self.config.positions} positions",
+                remedy="Give a shorter input, or compile with more positions",
+            )
 
     def forward(
         self,
@@ -192,6 +193,7 @@ class Transformer(nn.Module):
         *,
         layers: int | None = None,
         watch: Watcher | None = None,
+        plain: bool = False,
     ) -> Output:
         """Run a batch (b l) of token numbers, padded to one length.
 
@@ -200,11 +202,17 @@ class Transformer(nn.Module):
             lengths: the length of each sequence (b); all of them full where it is left out.
             layers: run this many, unless a sequence halts before.
             watch: called with every stream on the way.
+            plain: multiply all matrices in full, where zeros could be left out.
         """
         count, longest = tokens.shape
         if lengths is None:
             lengths = torch.full((count,), longest, device=tokens.device)
-        state = _Running(self, self.embed(tokens), lengths)
+        small = None if plain or not tokens.numel() else self.compacted()
+        self._fits(longest)
+        if small is None:
+            state = Running(self.config, self.embed(tokens), lengths)
+        else:
+            state = CompactRunning(small, tokens, lengths)
         limit = self._limit(layers)
         number = 0
         state.finish(number)
@@ -214,69 +222,26 @@ class Transformer(nn.Module):
             state.step(layer, number, watch)
             state.finish(number)
         state.stop(number)
-        logits = nn.functional.linear(state.final, self.unembedding)
-        return Output(logits, state.final, state.ran, state.halted)
+        stream = state.finals()
+        logits = nn.functional.linear(stream, self.unembedding)
+        return Output(logits, stream, state.ran, state.halted)
+
+    def compacted(self) -> CompactLayer | None:
+        """The shared layer with its zeros left out, where that is possible and nothing is learned.
+
+        It is made once, and again after a weight was changed.
+        """
+        if not self.config.shared:
+            return None
+        weights = list(self.parameters())
+        if torch.is_grad_enabled() and any(weight.requires_grad for weight in weights):
+            return None
+        now = tuple((weight.data_ptr(), weight._version) for weight in weights)
+        if self._compacted is None or self._compacted[0] != now:
+            self._compacted = now, compact(self)
+        return self._compacted[1]
 
     def _limit(self, layers: int | None) -> int:
         if not self.config.shared:
             return self.config.layers if layers is None else min(layers, self.config.layers)
         return self.config.max_layers if layers is None else layers
-
-
-class _Running:
-    """The sequences of a batch that have not halted; the others are frozen and cost nothing."""
-
-    def __init__(self, model: Transformer, stream: Tensor, lengths: Tensor) -> None:
-        self.config = model.config
-        count, longest = stream.shape[:2]
-        device = stream.device
-        self.final = stream.clone()
-        self.ran = torch.zeros(count, dtype=torch.long, device=device)
-        self.halted = torch.zeros(count, dtype=torch.bool, device=device)
-        self.rows = torch.arange(count, device=device)
-        self.stream = stream
-        self.valid = torch.arange(longest, device=device)[None, :] < lengths[:, None]
-
-    def step(self, layer: nn.Module, number: int, watch: Watcher | None) -> None:
-        before = self.stream
-        attended = before + layer.attention(before, self.valid)  # type: ignore[operator]
-        if watch is not None:
-            watch(number, "attended", self.rows, attended)
-        after = attended + layer.feed_forward(attended)  # type: ignore[operator]
-        if self.config.halting == "position" and self.config.halt is not None:
-            still = before[..., self.config.halt] > 0.5
-            after = torch.where(still[..., None], before, after)
-        if watch is not None:
-            watch(number, "after", self.rows, after)
-        self.stream = after
-
-    def finish(self, number: int) -> None:
-        """Freeze the sequences all of whose positions have halted."""
-        if self.config.halt is None or not self.rows.numel():
-            return
-        there = self.stream[..., self.config.halt] > 0.5
-        done = (there | ~self.valid).all(-1)
-        if bool(done.any()):
-            self._freeze(done, number)
-            self.halted[self.rows[done]] = True
-            kept = ~done
-            self.rows, self.stream, self.valid = (
-                self.rows[kept],
-                self.stream[kept],
-                self.valid[kept],
-            )
-            self._trim()
-
-    def stop(self, number: int) -> None:
-        """Freeze what is left."""
-        self._freeze(torch.ones_like(self.rows, dtype=torch.bool), number)
-
-    def _freeze(self, done: Tensor, number: int) -> None:
-        self.final[self.rows[done], : self.stream.shape[1]] = self.stream[done]
-        self.ran[self.rows[done]] = number
-
-    def _trim(self) -> None:
-        """Drop positions that are padding in every sequence that is left."""
-        if self.rows.numel():
-            longest = int(self.valid.sum(-1).max())
-            self.stream, self.valid = self.stream[:, :longest], self.valid[:, :longest]

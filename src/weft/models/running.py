@@ -1,0 +1,124 @@
+"""A batch on its way through the layers: sequences that have halted are frozen and cost nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+
+from weft.models.compact import CompactLayer
+from weft.models.config import TransformerConfig
+
+Watcher = Callable[[int, str, Tensor, Tensor], None]
+"""Called with the layer, `attended` or `after`, the rows of the batch, and their stream."""
+
+
+class Running:
+    """The sequences of a batch that have not halted, with streams (b l d)."""
+
+    def __init__(self, config: TransformerConfig, stream: Tensor, lengths: Tensor) -> None:
+        self.config = config
+        self.stream = stream
+        self.final = stream.clone()
+        self._start(len(lengths), stream.shape[1], lengths)
+
+    def _start(self, count: int, longest: int, lengths: Tensor) -> None:
+        device = lengths.device
+        self.ran = torch.zeros(count, dtype=torch.long, device=device)
+        self.halted = torch.zeros(count, dtype=torch.bool, device=device)
+        self.rows = torch.arange(count, device=device)
+        self.valid = torch.arange(longest, device=device)[None, :] < lengths[:, None]
+
+    def finish(self, number: int) -> None:
+        """Freeze the sequences all of whose positions have halted."""
+        if self.config.halt is None or not self.rows.numel():
+            return
+        done = (self.has_halted() | ~self.valid).all(-1)
+        if bool(done.any()):
+            self.freeze(done)
+            self.ran[self.rows[done]] = number
+            self.halted[self.rows[done]] = True
+            self._keep(~done)
+
+    def stop(self, number: int) -> None:
+        """Freeze what is left."""
+        if self.rows.numel():
+            self.freeze(torch.ones_like(self.rows, dtype=torch.bool))
+            self.ran[self.rows] = number
+
+    def _keep(self, kept: Tensor) -> None:
+        """Go on with some sequences, without positions that are padding in all of them."""
+        self.rows, self.valid = self.rows[kept], self.valid[kept]
+        if self.rows.numel():
+            longest = int(self.valid.sum(-1).max())
+            self.valid = self.valid[:, :longest]
+            self.cut(kept, longest)
+
+    def step(self, layer: nn.Module, number: int, watch: Watcher | None) -> None:
+        """Run a layer."""
+        before = self.stream
+        attended = before + layer.attention(before, self.valid)  # type: ignore[operator]
+        if watch is not None:
+            watch(number, "attended", self.rows, attended)
+        after = attended + layer.feed_forward(attended)  # type: ignore[operator]
+        if self.config.halting == "position" and self.config.halt is not None:
+            still = before[..., self.config.halt] > 0.5
+            after = torch.where(still[..., None], before, after)
+        if watch is not None:
+            watch(number, "after", self.rows, after)
+        self.stream = after
+
+    def has_halted(self) -> Tensor:
+        """The positions that have halted (b l)."""
+        assert self.config.halt is not None
+        return self.stream[..., self.config.halt] > 0.5
+
+    def freeze(self, done: Tensor) -> None:
+        """Write down the streams of some sequences."""
+        self.final[self.rows[done], : self.stream.shape[1]] = self.stream[done]
+
+    def cut(self, kept: Tensor, length: int) -> None:
+        """Keep the streams of some sequences, up to a length."""
+        self.stream = self.stream[kept][:, :length]
+
+    def finals(self) -> Tensor:
+        """The last streams of all sequences (b l d)."""
+        return self.final
+
+
+class CompactRunning(Running):
+    """The same with streams as a compact layer has them (d b l)."""
+
+    def __init__(self, layer: CompactLayer, tokens: Tensor, lengths: Tensor) -> None:
+        self.config, self.layer = layer.config, layer
+        self.stream = layer.embed(tokens)
+        self.final: Tensor = self.stream
+        self._start(len(tokens), tokens.shape[1], lengths)
+        self.masks = layer.masks(self.valid)
+
+    def step(self, layer: nn.Module, number: int, watch: Watcher | None) -> None:
+        self.layer.attend(self.stream, self.masks)
+        if watch is not None:
+            watch(number, "attended", self.rows, self.layer.spread(self.stream))
+        self.layer.feed_forward(self.stream)
+        if watch is not None:
+            watch(number, "after", self.rows, self.layer.spread(self.stream))
+
+    def has_halted(self) -> Tensor:
+        assert self.layer.halt is not None
+        return self.stream[self.layer.halt] > 0.5
+
+    def freeze(self, done: Tensor) -> None:
+        if self.final is self.stream and bool(done.all()):
+            return  # all at once: they stay where they are
+        if self.final is self.stream:
+            self.final = self.stream.clone()
+        self.final[:, self.rows[done], : self.stream.shape[-1]] = self.stream[:, done]
+
+    def cut(self, kept: Tensor, length: int) -> None:
+        self.stream = self.stream[:, kept, :length].contiguous()
+        self.masks = self.layer.masks(self.valid)
+
+    def finals(self) -> Tensor:
+        return self.layer.spread(self.final)
