@@ -58,6 +58,7 @@ LIBRARY: dict[str, Entry] = {
         Entry("regex", "weft.programs.automata", "Regex", "aaaa"),
         Entry("turing", "weft.programs.turing", "Turing", "1011"),
         Entry("subleq", "weft.programs.subleq", "Subleq", "9 10 3 10 11 6 0 0 -1 3 5 7"),
+        Entry("scan", "weft.programs.scan", "Scan", "jump around left twice and walk", longest=22),
     )
 }
 

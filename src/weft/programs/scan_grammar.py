@@ -1,0 +1,127 @@
+"""SCAN's grammar as data, and the meanings that it generates (Lake and Baroni, 2018, appendix).
+
+SCAN has 20,910 commands such as `jump around left twice and walk`, and each means one sequence of
+actions. A rule says how words and parts make a larger part, and what that part means. The program
+`scan` is built from these rules; `meanings` lists the whole language from them by itself.
+
+The word `turn` means nothing: `turn left` is `left` without a verb. So one rule serves both
+`jump around left` and `turn around left`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from itertools import product
+
+from weft.errors import WeftError, did_you_mean
+
+Actions = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How a part of a command is made, and what it means.
+
+    Attributes:
+        kind: what it makes.
+        source: the words and the kinds of parts that it is made of.
+        target: actions, and the numbers of parts of the source, whose meanings go there.
+    """
+
+    kind: str
+    source: tuple[str, ...]
+    target: tuple[str | int, ...]
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The kinds in the source, without the words; the target counts these from 0."""
+        return tuple(symbol for symbol in self.source if symbol in KINDS)
+
+
+def _rule(kind: str, source: str, *target: str | int) -> Rule:
+    return Rule(kind, tuple(source.split()), target)
+
+
+CHOICES = {
+    "COMMAND": ("SENTENCE", "JOINED"),
+    "SENTENCE": ("PHRASE", "REPEATED"),
+    "PHRASE": ("VERB", "DIRECTED"),
+    "STEM": ("VERB", "TURN"),
+}
+"""Kinds that are nothing by themselves: one of other kinds. Kinds are written in capitals."""
+
+KINDS = frozenset([*CHOICES, "JOINED", "REPEATED", "DIRECTED", "VERB", "TURN", "SIDE"])
+
+RULES = (
+    _rule("VERB", "walk", "I_WALK"),
+    _rule("VERB", "look", "I_LOOK"),
+    _rule("VERB", "run", "I_RUN"),
+    _rule("VERB", "jump", "I_JUMP"),
+    _rule("TURN", "turn"),
+    _rule("SIDE", "left", "I_TURN_LEFT"),
+    _rule("SIDE", "right", "I_TURN_RIGHT"),
+    _rule("DIRECTED", "STEM SIDE", 1, 0),
+    _rule("DIRECTED", "STEM opposite SIDE", 1, 1, 0),
+    _rule("DIRECTED", "STEM around SIDE", 1, 0, 1, 0, 1, 0, 1, 0),
+    _rule("REPEATED", "PHRASE twice", 0, 0),
+    _rule("REPEATED", "PHRASE thrice", 0, 0, 0),
+    _rule("JOINED", "SENTENCE and SENTENCE", 0, 1),
+    _rule("JOINED", "SENTENCE after SENTENCE", 1, 0),
+)
+
+WORDS = tuple(dict.fromkeys(s for rule in RULES for s in rule.source if s not in KINDS))
+ACTIONS = tuple(dict.fromkeys(t for rule in RULES for t in rule.target if isinstance(t, str)))
+
+
+@cache
+def meanings(kind: str = "COMMAND") -> dict[str, Actions]:
+    """Every command, or every part of another kind, with its actions.
+
+    Example:
+        >>> len(meanings())
+        20910
+        >>> meanings()["turn left after jump twice"]
+        ('I_JUMP', 'I_JUMP', 'I_TURN_LEFT')
+    """
+    found: dict[str, Actions] = {}
+    for choice in CHOICES.get(kind, ()):
+        found |= meanings(choice)
+    for rule in RULES:
+        if rule.kind == kind:
+            found.update(_made_by(rule))
+    return found
+
+
+def _made_by(rule: Rule) -> Iterator[tuple[str, Actions]]:
+    """All that one rule makes, for all choices of its parts."""
+    for chosen in product(*(meanings(kind).items() for kind in rule.parts)):
+        names = iter([words for words, _ in chosen])
+        words = [next(names) if symbol in KINDS else symbol for symbol in rule.source]
+        actions: list[str] = []
+        for item in rule.target:
+            actions += [item] if isinstance(item, str) else chosen[item][1]
+        yield " ".join(words), tuple(actions)
+
+
+def meaning(command: str) -> Actions:
+    """The actions of one command."""
+    plain = " ".join(command.split())
+    found = meanings().get(plain)
+    if found is None:
+        raise _not_a_command(plain)
+    return found
+
+
+def _not_a_command(command: str) -> WeftError:
+    for word in command.split():
+        if word not in WORDS:
+            return WeftError(
+                f"'{word}' is not a word of SCAN", remedy=f"{did_you_mean(word, list(WORDS))}"
+            )
+    return WeftError(
+        f"'{command}' is not a command of SCAN",
+        remedy="Write one or two sentences, as in `jump around left twice and walk`: a verb, then "
+        "[opposite|around] left|right, then twice|thrice; turn needs left or right",
+    )
