@@ -236,10 +236,13 @@ def _assemble(
         value_width=attention.value.shape[2],
         hidden=matrices.hidden,
         activation=activation,
-        max_layers=program.max_layers if fixed is None else fixed,
+        loops=program.max_layers if fixed is None else fixed,
+        position="learned" if by_position else "none",
         positions=longest if by_position else None,
         offsets=None if attention.bias is None else (attention.bias.shape[1] - 3) // 2,
-        causal=program.causal,
+        kind="decoder" if program.causal else "encoder",
+        scaled=False,
+        sink=True,
         halt=halt,
         dtype=dtype,
     )
@@ -247,7 +250,7 @@ def _assemble(
     weights = {"embedding": _token_table(problem, layout, size)}
     if by_position:
         assert longest is not None
-        weights["position_embedding"] = _position_table(problem, layout, longest)
+        weights["position.parts.learned.table"] = _position_table(problem, layout, longest)
     for name in ("query", "key", "value", "output", "bias", "sink"):
         matrix = getattr(attention, name)
         if matrix is not None:

@@ -156,7 +156,7 @@ class _Prover:
                     table[row, place] = amount
         self._same("embedding", self._rounded(tokens))
         if self.model.config.positions is not None:
-            self._same("position_embedding", self._rounded(positions))
+            self._same("position.parts.learned.table", self._rounded(positions))
         output = layout[program.definition.output]
         wanted = np.zeros((output.size, layout.width))
         wanted[np.arange(output.size), output.start + np.arange(output.size)] = 1

@@ -19,7 +19,9 @@ from torch import Tensor
 from weft.models.compact import CompactLayer, Comparing, Copies
 
 if TYPE_CHECKING:
-    from weft.models.transformer import Attention, FeedForward, Transformer
+    from weft.models.attention import Attention
+    from weft.models.feed_forward import FeedForward
+    from weft.models.transformer import Transformer
 
 
 class NotCompact(Exception):
@@ -67,7 +69,9 @@ class Plan:
 def compact(model: Transformer) -> CompactLayer | None:
     """The shared layer of a model with its zeros left out; None where it has no such form."""
     config = model.config
-    if not config.shared or not config.sink:
+    if config.layers > 1 or not config.sink or config.norm != "none" or config.canon:
+        return None
+    if config.scaled or set(config.encodings) - {"learned"}:
         return None
     if config.halting == "position" or config.dtype == "bfloat16":
         return None
@@ -100,6 +104,12 @@ def _plan(model: Transformer) -> Plan:
     return Plan(tuple(selections), frozenset(cleared), reads, writes, frozenset(constant))
 
 
+def position_table(model: Transformer) -> Tensor | None:
+    """The learned vector of every position, where a model has them."""
+    parts = model.position.parts
+    return parts["learned"].table if "learned" in parts else None  # type: ignore[return-value]
+
+
 def _listed(chosen: Tensor) -> frozenset[int]:
     return frozenset(chosen.nonzero().flatten().tolist())
 
@@ -112,8 +122,8 @@ def _compared(attention: Attention, heads: list[int]) -> frozenset[int]:
 def _constant(model: Transformer) -> frozenset[int]:
     """The dimensions that start the same for all tokens at all positions."""
     same = (model.embedding == model.embedding[:1]).all(0)
-    if model.config.positions is not None:
-        positions = model.position_embedding
+    positions = position_table(model)
+    if positions is not None:
         same &= (positions == positions[:1]).all(0)
     return _listed(same)
 
@@ -163,6 +173,7 @@ def _arrange(model: Transformer, plan: Plan) -> CompactLayer:
     config = model.config
     attention: Attention = model.layers[0].attention  # type: ignore[assignment]
     feed_forward: FeedForward = model.layers[0].feed_forward  # type: ignore[assignment]
+    positions = position_table(model)
     order = sorted(range(config.width), key=plan.group)
     places = {dimension: place for place, dimension in enumerate(order)}
     device = attention.query.device
@@ -178,7 +189,7 @@ def _arrange(model: Transformer, plan: Plan) -> CompactLayer:
     return CompactLayer(
         config=config,
         embedding=model.embedding.detach().T[index].contiguous(),
-        positions=model.position_embedding.detach().T[index] if config.positions else None,
+        positions=None if positions is None else positions.detach().T[index],
         places=torch.tensor([places[d] for d in range(config.width)], device=device),
         halt=None if config.halt is None else places[config.halt],
         copies=tuple(_copies(plan, order, places, device)),

@@ -1,6 +1,7 @@
 """The shape of a Transformer, as one frozen value.
 
-Compiled and trained models are described by the same few, orthogonal choices.
+Compiled and trained models are described by the same few, orthogonal choices. `presets` has recipes
+that return one.
 """
 
 from __future__ import annotations
@@ -10,7 +11,9 @@ from typing import Any, Literal
 
 from weft.errors import WeftError, did_you_mean
 
-Activation = Literal["clipped", "relu"]
+Kind = Literal["encoder", "decoder", "encoder-decoder"]
+Activation = Literal["clipped", "relu", "gelu", "swiglu"]
+Norm = Literal["none", "pre", "post"]
 Halting = Literal["sequence", "position"]
 
 
@@ -23,17 +26,32 @@ class TransformerConfig:
         outputs: how many classes the output projection has.
         width: dimensions of the stream.
         heads: attention heads of a layer.
-        key_width: dimensions of a head's queries and keys.
-        value_width: dimensions of a head's values.
+        key_width: dimensions of a head's queries and keys; width / heads where it is left out.
+        value_width: dimensions of a head's values; the same.
         hidden: widths of the feed-forward's hidden layers, in order.
-        activation: `clipped` is min(max(x, 0), 1).
-        layers: how many layers have weights; one that is shared can run any number of times.
-        shared: whether the one layer is used again and again.
-        max_layers: after how many layers a shared model stops by itself.
-        positions: length of the table of absolute positions; None for none.
+        kind: an `encoder` sees everything, a `decoder` only what is to the left; an
+            `encoder-decoder` has both, and its decoder also attends to the encoder.
+        position: how positions are told, by name; several are joined by `+`.
+        attention: how heads weigh what they see, by name.
+        activation: of the feed-forward. `clipped` is min(max(x, 0), 1).
+        norm: before each part of a layer, after it, or none.
+        canon: at which of the places A, B, C, D a layer mixes neighbouring positions.
+        biases: whether the feed-forward has biases.
+        tied: whether the output projection is the token embedding.
+        layers: how many layers have weights.
+        encoder_layers: how many of its own an encoder-decoder's encoder has; `layers` if left out.
+        loops: how often the layers are run through; at most, where positions halt.
+        inject: whether the embedding is added to the stream before every loop but the first.
+        positions: how many absolute positions there are; None where no table of them is needed.
         offsets: relative offsets from -offsets to offsets have biases of their own, and all beyond
-            share one on each side; None for no relative bias.
-        causal: whether positions see only themselves and what is to their left.
+            share one on each side; None for no such bias. Compiled models use this.
+        random_offset: while training, positions (and places of digits) start anywhere up to here,
+            anew for every batch.
+        window: how far local layers see, with `swan`.
+        global_every: every how many layers one sees everything, with `swan`, the first included.
+        slopes: which schedule of slopes `nape` takes.
+        alpha: of `entmax`: 1 would be softmax, 2 is sparsemax.
+        scaled: whether scores are divided by the root of key_width.
         sink: whether every head can attend to nothing.
         halt: the dimension of the stream that is 1 where a position has halted; None to run all
             layers.
@@ -46,20 +64,53 @@ class TransformerConfig:
     outputs: int
     width: int
     heads: int
-    key_width: int
-    value_width: int
     hidden: tuple[int, ...]
+    key_width: int = 0
+    value_width: int = 0
+    kind: Kind = "encoder"
+    position: str = "none"
+    attention: str = "softmax"
     activation: Activation = "clipped"
+    norm: Norm = "none"
+    canon: str = ""
+    biases: bool = True
+    tied: bool = False
     layers: int = 1
-    shared: bool = True
-    max_layers: int = 4096
+    encoder_layers: int = 0
+    loops: int = 1
+    inject: bool = False
     positions: int | None = None
     offsets: int | None = None
-    causal: bool = False
-    sink: bool = True
+    random_offset: int = 0
+    window: int = 512
+    global_every: int = 4
+    slopes: str = "steep"
+    alpha: float = 1.5
+    scaled: bool = True
+    sink: bool = False
     halt: int | None = None
     halting: Halting = "sequence"
     dtype: str = "float32"
+
+    def __post_init__(self) -> None:
+        from weft.models.sense import check
+
+        for name in ("key_width", "value_width"):
+            if not getattr(self, name):
+                object.__setattr__(self, name, max(1, self.width // max(1, self.heads)))
+        if self.kind == "encoder-decoder" and not self.encoder_layers:
+            object.__setattr__(self, "encoder_layers", self.layers)
+        check(self)
+
+    @property
+    def causal(self) -> bool:
+        """Whether positions see only themselves and what is to their left."""
+        return self.kind != "encoder"
+
+    @property
+    def encodings(self) -> tuple[str, ...]:
+        """The names in `position`."""
+        return tuple(name for name in self.position.split("+") if name != "none")
 
     def as_dict(self) -> dict[str, Any]:
         """The config as plain values, for JSON."""

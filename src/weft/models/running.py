@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
 
 from weft.models.compact import CompactLayer
-from weft.models.config import TransformerConfig
+from weft.models.scene import Scene
+
+if TYPE_CHECKING:
+    from weft.models.transformer import Transformer
 
 Watcher = Callable[[int, str, Tensor, Tensor], None]
 """Called with the layer, `attended` or `after`, the rows of the batch, and their stream."""
@@ -17,8 +21,10 @@ Watcher = Callable[[int, str, Tensor, Tensor], None]
 class Running:
     """The sequences of a batch that have not halted, with streams (b l d)."""
 
-    def __init__(self, config: TransformerConfig, stream: Tensor, lengths: Tensor) -> None:
-        self.config = config
+    def __init__(
+        self, model: Transformer, stream: Tensor, lengths: Tensor, backend: str = "auto"
+    ) -> None:
+        self.config, self.model, self.backend = model.config, model, backend
         self.stream = stream
         self.final = stream.clone()
         self._start(len(lengths), stream.shape[1], lengths)
@@ -58,16 +64,34 @@ class Running:
     def step(self, layer: nn.Module, number: int, watch: Watcher | None) -> None:
         """Run a layer."""
         before = self.stream
-        attended = before + layer.attention(before, self.valid)  # type: ignore[operator]
-        if watch is not None:
-            watch(number, "attended", self.rows, attended)
-        after = attended + layer.feed_forward(attended)  # type: ignore[operator]
+        scene = self._scene()
+
+        def tap(name: str, tensor: Tensor) -> Tensor:
+            if name == "hook_resid_mid" and watch is not None:
+                watch(number, "attended", self.rows, tensor)
+            return tensor
+
+        position = self.model.position
+        bias = position.bias(scene)
+        after = layer(before, scene, position, bias, tap=None if watch is None else tap)
         if self.config.halting == "position" and self.config.halt is not None:
             still = before[..., self.config.halt] > 0.5
             after = torch.where(still[..., None], before, after)
         if watch is not None:
             watch(number, "after", self.rows, after)
         self.stream = after
+
+    def _scene(self) -> Scene:
+        """Where the sequences that are left stand."""
+        places = torch.arange(self.stream.shape[1], device=self.stream.device)
+        valid = None if bool(self.valid.all()) else self.valid
+        return Scene(
+            positions=places,
+            key_positions=places,
+            valid=valid,
+            causal=self.config.causal,
+            backend=self.backend,
+        )
 
     def has_halted(self) -> Tensor:
         """The positions that have halted (b l)."""

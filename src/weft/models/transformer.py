@@ -1,19 +1,15 @@
 """The one Transformer: compiled and trained models are the same class.
 
-A layer is attention and a feed-forward, each added to the stream; there is no norm here. The
-position of every tensor's axes is given by letters:
+A layer is attention and a feed-forward, each added to the stream. The position of every tensor's axes
+is given by letters:
 
-    b  sequences   l  positions (queries)   m  positions (keys)   h  heads
-    d  stream      k  key dimensions        v  value dimensions
-
-Attention of head h from l to m scores q_l · k_m + bias_h[m - l]; every head may also attend to a
-sink, which has a score of its own and the value zero: a head that selects nothing gives nothing.
+    b  sequences   l  positions (queries)   m  positions (keys)   h  heads   d  stream
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import torch
@@ -23,9 +19,15 @@ from weft.errors import WeftError
 from weft.models.compact import CompactLayer
 from weft.models.compacting import compact
 from weft.models.config import TransformerConfig
+from weft.models.layer import Layer, Norm
 from weft.models.layout import Layout
+from weft.models.memory import Memory
+from weft.models.placing import key_scene, place
+from weft.models.positions import Positions
 from weft.models.reading import read_stream
 from weft.models.running import CompactRunning, Running, Watcher
+from weft.models.scene import Scene
+from weft.models.taps import Tap, recording, replacing, within
 
 DTYPES = {"float32": torch.float32, "float64": torch.float64, "bfloat16": torch.bfloat16}
 
@@ -47,103 +49,15 @@ class Output:
     halted: Tensor
 
 
-class Attention(nn.Module):
-    """All heads of a layer at once."""
-
-    def __init__(self, config: TransformerConfig) -> None:
-        super().__init__()
-        self.config = config
-        heads, width = config.heads, config.width
-        self.query = nn.Parameter(torch.zeros(heads, width, config.key_width))
-        self.key = nn.Parameter(torch.zeros(heads, width, config.key_width))
-        self.value = nn.Parameter(torch.zeros(heads, width, config.value_width))
-        self.output = nn.Parameter(torch.zeros(heads, config.value_width, width))
-        if config.offsets is not None:
-            self.bias = nn.Parameter(torch.zeros(heads, 2 * config.offsets + 3))
-        if config.sink:
-            self.sink = nn.Parameter(torch.zeros(heads))
-
-    def forward(self, stream: Tensor, valid: Tensor) -> Tensor:
-        """What the heads add to the stream; `valid` (b l) is false for padding."""
-        config, (batch, length, _) = self.config, stream.shape
-        sizes = [config.key_width, config.key_width, config.value_width]
-        projection = torch.cat([self.query, self.key, self.value], -1)  # h d k+k+v
-        flat = projection.transpose(0, 1).reshape(config.width, -1)
-        projected = (stream @ flat).view(batch, length, config.heads, sum(sizes)).transpose(1, 2)
-        query, key, value = torch.split(projected, sizes, -1)
-        scores = query @ key.transpose(-1, -2)
-        if config.offsets is not None:
-            scores = scores + self._relative_bias(length)
-        scores = scores.masked_fill(~valid[:, None, None, :], float("-inf"))
-        if config.causal:
-            later = torch.ones(length, length, dtype=torch.bool, device=stream.device).triu(1)
-            scores = scores.masked_fill(later, float("-inf"))
-        found = (self._weights(scores) @ value).transpose(1, 2).reshape(batch, length, -1)
-        added: Tensor = found @ self.output.reshape(-1, config.width)
-        return added
-
-    def _weights(self, scores: Tensor) -> Tensor:
-        """Softmax over the keys and the sink, computed in at least float32."""
-        if not self.config.sink:
-            return scores.softmax(-1)
-        wide = scores.float() if scores.dtype == torch.bfloat16 else scores
-        sink = self.sink.to(wide.dtype)[None, :, None, None]
-        most = torch.maximum(wide.amax(-1, keepdim=True), sink)
-        powers = (wide - most).exp()
-        total = powers.sum(-1, keepdim=True) + (sink - most).exp()
-        return (powers / total).to(scores.dtype)
-
-    def _relative_bias(self, length: int) -> Tensor:
-        """h l m: the bias of each offset; offsets beyond the window share the outermost entries."""
-        window = self.config.offsets
-        assert window is not None
-        place = torch.arange(length, device=self.bias.device)
-        offset = (place[None, :] - place[:, None]).clamp(-window - 1, window + 1)
-        return self.bias[:, offset + window + 1]
-
-
-class FeedForward(nn.Module):
-    """Affine maps with an activation between them."""
-
-    def __init__(self, config: TransformerConfig) -> None:
-        super().__init__()
-        self.activation = config.activation
-        sizes = [config.width, *config.hidden, config.width]
-        self.weights = nn.ParameterList(
-            nn.Parameter(torch.zeros(after, before)) for before, after in pairwise(sizes)
-        )
-        self.biases = nn.ParameterList(nn.Parameter(torch.zeros(after)) for after in sizes[1:])
-
-    def forward(self, stream: Tensor) -> Tensor:
-        """What it adds to the stream."""
-        last = len(self.weights) - 1
-        for place, (weight, bias) in enumerate(zip(self.weights, self.biases, strict=True)):
-            stream = nn.functional.linear(stream, weight, bias)
-            if place < last:
-                stream = stream.clamp(0, 1) if self.activation == "clipped" else stream.relu()
-        return stream
-
-
-class Layer(nn.Module):
-    """Attention, then the feed-forward, each added to the stream."""
-
-    def __init__(self, config: TransformerConfig) -> None:
-        super().__init__()
-        self.attention = Attention(config)
-        self.feed_forward = FeedForward(config)
-
-
 class Transformer(nn.Module):
-    """A Transformer with dynamic halting, from one config.
+    """A Transformer of any kind, from one config.
 
     Example:
         >>> import torch
-        >>> from weft.models import Transformer, TransformerConfig
-        >>> config = TransformerConfig(
-        ...     vocabulary=3, outputs=2, width=8, heads=1, key_width=4, value_width=4, hidden=(16,))
-        >>> model = Transformer(config)
-        >>> model(torch.tensor([[0, 1, 2]]), layers=2).logits.shape
-        torch.Size([1, 3, 2])
+        >>> from weft.models import Transformer, preset
+        >>> model = Transformer(preset("nano", vocabulary=16, position="nape"))
+        >>> model(torch.tensor([[0, 1, 2]])).logits.shape
+        torch.Size([1, 3, 16])
     """
 
     def __init__(self, config: TransformerConfig, layout: Layout | None = None) -> None:
@@ -153,11 +67,19 @@ class Transformer(nn.Module):
         self.vocabulary: Any = None
         self._compacted: tuple[Any, CompactLayer | None] | None = None
         self.embedding = nn.Parameter(torch.zeros(config.vocabulary, config.width))
-        if config.positions is not None:
-            self.position_embedding = nn.Parameter(torch.zeros(config.positions, config.width))
-        self.layers = nn.ModuleList(Layer(config) for _ in range(config.layers))
-        self.unembedding = nn.Parameter(torch.zeros(config.outputs, config.width))
+        self.position = Positions(config)
+        both = config.kind == "encoder-decoder"
+        self.layers = nn.ModuleList(Layer(config, i, cross=both) for i in range(config.layers))
+        self.encoder = nn.ModuleList(
+            Layer(config, i) for i in range(config.encoder_layers if both else 0)
+        )
+        self.norm = Norm(config.width) if config.norm == "pre" else None
+        self.encoder_norm = Norm(config.width) if both and config.norm == "pre" else None
+        if not config.tied:
+            self.unembedding = nn.Parameter(torch.zeros(config.outputs, config.width))
         self.to(DTYPES[config.dtype])
+
+    # Compiled models
 
     @property
     def layout(self) -> Layout:
@@ -172,66 +94,12 @@ class Transformer(nn.Module):
         """The variables of a compiled model's stream (... d) as nested lists; None: undefined."""
         return read_stream(stream, self.layout)
 
-    def embed(self, tokens: Tensor) -> Tensor:
-        """The first stream (b l d)."""
-        stream = self.embedding[tokens]
-        if self.config.positions is not None:
-            stream = stream + self.position_embedding[: tokens.shape[1]]
-        return stream
-
-    def _fits(self, length: int) -> None:
-        if self.config.positions is not None and length > self.config.positions:
-            raise WeftError(
-                f"the input has {length} tokens, the model {self.config.positions} positions",
-                remedy="Give a shorter input, or compile with more positions",
-            )
-
-    def forward(
-        self,
-        tokens: Tensor,
-        lengths: Tensor | None = None,
-        *,
-        layers: int | None = None,
-        watch: Watcher | None = None,
-        plain: bool = False,
-    ) -> Output:
-        """Run a batch (b l) of token numbers, padded to one length.
-
-        Args:
-            tokens: the inputs; what lies beyond a sequence's length is not looked at.
-            lengths: the length of each sequence (b); all of them full where it is left out.
-            layers: run this many, unless a sequence halts before.
-            watch: called with every stream on the way.
-            plain: multiply all matrices in full, where zeros could be left out.
-        """
-        count, longest = tokens.shape
-        if lengths is None:
-            lengths = torch.full((count,), longest, device=tokens.device)
-        small = None if plain or not tokens.numel() else self.compacted()
-        self._fits(longest)
-        if small is None:
-            state = Running(self.config, self.embed(tokens), lengths)
-        else:
-            state = CompactRunning(small, tokens, lengths)
-        limit = self._limit(layers)
-        number = 0
-        state.finish(number)
-        while state.rows.numel() and number < limit:
-            layer = self.layers[0 if self.config.shared else number]
-            number += 1
-            state.step(layer, number, watch)
-            state.finish(number)
-        state.stop(number)
-        stream = state.finals()
-        logits = nn.functional.linear(stream, self.unembedding)
-        return Output(logits, stream, state.ran, state.halted)
-
     def compacted(self) -> CompactLayer | None:
-        """The shared layer with its zeros left out, where that is possible and nothing is learned.
+        """The looped layer with its zeros left out, where that is possible and nothing is learned.
 
         It is made once, and again after a weight was changed.
         """
-        if not self.config.shared:
+        if self.stream_layout is None:
             return None
         weights = list(self.parameters())
         if torch.is_grad_enabled() and any(weight.requires_grad for weight in weights):
@@ -241,7 +109,220 @@ class Transformer(nn.Module):
             self._compacted = now, compact(self)
         return self._compacted[1]
 
+    # Running
+
+    def forward(
+        self,
+        tokens: Tensor,
+        lengths: Tensor | None = None,
+        *,
+        documents: Tensor | None = None,
+        source: Tensor | None = None,
+        source_lengths: Tensor | None = None,
+        layers: int | None = None,
+        watch: Watcher | None = None,
+        plain: bool = False,
+        backend: str = "auto",
+        tap: Tap | None = None,
+    ) -> Output:
+        """Run a batch (b l) of token numbers, padded to one length.
+
+        Args:
+            tokens: the inputs; what lies beyond a sequence's length is not looked at.
+            lengths: the length of each sequence (b); all of them full where it is left out.
+            documents: which document each token belongs to (b l), where several share a row.
+            source: what an encoder-decoder's encoder reads (b l).
+            source_lengths: the lengths of these.
+            layers: run this many, unless a sequence halts before.
+            watch: called with every stream on the way.
+            plain: multiply all matrices in full, where zeros could be left out.
+            backend: `dense` for every mechanism's formula as it stands.
+            tap: sees, and may change, what is computed on the way.
+        """
+        self._fits(tokens, source)
+        scene = place(self.config, tokens, lengths, documents, self.training, backend)
+        if self.config.halt is not None or watch is not None or self.stream_layout is not None:
+            return self._run(tokens, scene, lengths, layers, watch, plain)
+        read, read_scene = self._encode(source, source_lengths, backend, tap)
+        stream = self.embed(tokens, scene)
+        if tap is not None:
+            stream = tap("hook_embed", stream)
+        bias = self.position.bias(scene)
+        first = stream
+        for number in range(self._limit(layers)):
+            if self.config.inject and number and number % len(self.layers) == 0:
+                stream = stream + first
+            stream = self.layers[number % len(self.layers)](
+                stream, scene, self.position, bias,
+                tap=within(tap, f"blocks.{number}."), source=read, source_scene=read_scene,
+            )  # fmt: skip
+        ran = torch.full((len(tokens),), self._limit(layers), device=tokens.device)
+        return Output(self._logits(stream), stream, ran, torch.zeros_like(ran, dtype=torch.bool))
+
+    def embed(self, tokens: Tensor, scene: Scene | None = None) -> Tensor:
+        """The first stream (b l d)."""
+        if scene is None:
+            scene = place(self.config, tokens)
+        return self.position.embed(nn.functional.embedding(tokens, self.embedding), tokens, scene)
+
+    def _encode(
+        self, source: Tensor | None, lengths: Tensor | None, backend: str, tap: Tap | None
+    ) -> tuple[Tensor | None, Scene | None]:
+        """What the decoder of an encoder-decoder attends to, and how it sees it."""
+        if source is None:
+            return None, None
+        config = self.config
+        scene = place(config, source, lengths, None, self.training, backend, causal=False)
+        stream = self.embed(source, scene)
+        bias = self.position.bias(scene)
+        for number, layer in enumerate(self.encoder):
+            stream = layer(
+                stream, scene, self.position, bias, tap=within(tap, f"encoder.blocks.{number}.")
+            )
+        return stream if self.encoder_norm is None else self.encoder_norm(stream), scene
+
+    def _run(
+        self,
+        tokens: Tensor,
+        scene: Scene,
+        lengths: Tensor | None,
+        layers: int | None,
+        watch: Watcher | None,
+        plain: bool,
+    ) -> Output:
+        """Layer by layer, until everything has halted."""
+        if lengths is None:
+            lengths = torch.full((len(tokens),), tokens.shape[1], device=tokens.device)
+        small = None if plain or not tokens.numel() else self.compacted()
+        if small is None:
+            state = Running(self, self.embed(tokens, scene), lengths, scene.backend)
+        else:
+            state = CompactRunning(small, tokens, lengths)
+        number, limit = 0, self._limit(layers)
+        state.finish(number)
+        while state.rows.numel() and number < limit:
+            layer = self.layers[number % len(self.layers)]
+            number += 1
+            state.step(layer, number, watch)
+            state.finish(number)
+        state.stop(number)
+        stream = state.finals()
+        return Output(self._logits(stream), stream, state.ran, state.halted)
+
+    def _logits(self, stream: Tensor) -> Tensor:
+        if self.norm is not None:
+            stream = self.norm(stream)
+        return nn.functional.linear(stream, self.embedding if self.config.tied else self.unembedding)
+
     def _limit(self, layers: int | None) -> int:
-        if not self.config.shared:
-            return self.config.layers if layers is None else min(layers, self.config.layers)
-        return self.config.max_layers if layers is None else layers
+        most = self.config.layers * self.config.loops
+        if layers is None:
+            return most
+        return layers if self.config.layers == 1 else min(layers, most)
+
+    def _fits(self, tokens: Tensor, source: Tensor | None) -> None:
+        limit, config = self.config.positions, self.config
+        length = tokens.shape[1]
+        if limit is not None and length > limit and set(config.encodings) - {"abacus"}:
+            raise WeftError(
+                f"the input has {length} tokens, the model {limit} positions",
+                remedy="Give a shorter input, or make the model with more positions",
+            )
+        if (source is not None) != (config.kind == "encoder-decoder"):
+            raise WeftError(
+                f"a model of kind '{config.kind}' was given {'a' if source is not None else 'no'} "
+                "source",
+                remedy="An encoder-decoder reads a source, and no other kind does",
+            )
+
+    # Looking inside
+
+    def run_with_cache(
+        self,
+        tokens: Tensor,
+        lengths: Tensor | None = None,
+        *,
+        names: Callable[[str], bool] | Sequence[str] | None = None,
+        **arguments: Any,
+    ) -> tuple[Output, dict[str, Tensor]]:
+        """Run a batch and give back what was computed on the way, by name.
+
+        Args:
+            tokens: the inputs.
+            lengths: their lengths.
+            names: which to keep, as names or a test; all where it is left out.
+            arguments: whatever else `forward` takes.
+
+        Example:
+            >>> import torch
+            >>> from weft.models import Transformer, preset
+            >>> model = Transformer(preset("nano", vocabulary=16))
+            >>> _, cache = model.run_with_cache(torch.tensor([[3, 1, 2]]))
+            >>> cache["blocks.0.attn.hook_pattern"].shape
+            torch.Size([1, 3, 3, 3])
+        """
+        found: dict[str, Tensor] = {}
+        wanted = names if callable(names) else (lambda name: names is None or name in names)
+        out = self._tapped(tokens, lengths, recording(found, wanted), arguments)
+        return out, found
+
+    def run_with_hooks(
+        self,
+        tokens: Tensor,
+        lengths: Tensor | None = None,
+        *,
+        hooks: Mapping[str, Callable[[Tensor], Tensor]],
+        **arguments: Any,
+    ) -> Output:
+        """Run a batch with some of what is computed replaced by what hooks make of it."""
+        met: set[str] = set()
+        out = self._tapped(tokens, lengths, replacing(hooks, met), arguments)
+        for name in hooks:
+            if name not in met:
+                raise WeftError(
+                    f"nothing is called '{name}' in this model",
+                    remedy="run_with_cache gives all names",
+                )
+        return out
+
+    def _tapped(
+        self, tokens: Tensor, lengths: Tensor | None, tap: Tap, arguments: dict[str, Any]
+    ) -> Output:
+        """A compiled model is run in full, as many layers as it needs."""
+        if self.stream_layout is None and self.config.halt is None:
+            return self(tokens, lengths, tap=tap, **arguments)  # type: ignore[no-any-return]
+        layers = arguments.pop("layers", None)
+        count = int(self(tokens, lengths, layers=layers).layers.max())
+        return self.through(tokens, lengths, count, tap)
+
+    def through(
+        self, tokens: Tensor, lengths: Tensor | None, count: int, tap: Tap | None = None
+    ) -> Output:
+        """Run so many layers on all sequences, whether they have halted or not."""
+        scene = place(self.config, tokens, lengths)
+        stream = self.embed(tokens, scene)
+        stream = stream if tap is None else tap("hook_embed", stream)
+        bias = self.position.bias(scene)
+        for number in range(count):
+            layer = self.layers[number % len(self.layers)]
+            stream = layer(
+                stream, scene, self.position, bias, tap=within(tap, f"blocks.{number}.")
+            )
+        ran = torch.full((len(tokens),), count, device=tokens.device)
+        return Output(self._logits(stream), stream, ran, torch.ones_like(ran, dtype=torch.bool))
+
+    # Continuing a text
+
+    def continued(self, tokens: Tensor, new: int, memories: list[Memory]) -> Tensor:
+        """The logits (b new outputs) of the last few tokens, given what is kept of the others."""
+        scene = place(self.config, tokens, backend="auto")
+        stream = self.embed(tokens, scene)[:, -new:]
+        scene = key_scene(scene, new)
+        bias = self.position.bias(scene)
+        first = stream
+        for number, memory in enumerate(memories):
+            if self.config.inject and number and number % len(self.layers) == 0:
+                stream = stream + first
+            layer = self.layers[number % len(self.layers)]
+            stream = layer(stream, scene, self.position, bias, memory)
+        return self._logits(stream)

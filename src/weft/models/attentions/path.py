@@ -1,0 +1,112 @@
+"""PaTH: positions as products of Householder-like transformations (Yang et al. 2025).
+
+    s_ij = q_i^T ( prod_{l = j+1 .. i} H_l ) k_j / sqrt(D)    H_l = I - beta_l w_l w_l^T    |w_l| = 1
+
+H_i is included, H_j is not. w is a low-rank projection of the stream, mixed over three positions by a
+short convolution, with SiLU, and normalised; beta = 2 sigmoid(.) lies between 0 and 2. The product of
+many has a closed form: with Q, K, W as rows and b = diag(beta),
+
+    S = tril(Q K^T) - tril(Q W^T) (I + tril(b W W^T, -1))^-1 b tril(W K^T, -1)
+
+The triangular system is solved in float32 at least. While generating, every key that is kept is
+transformed by each new H, so that scores are plain products.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from weft.models.attentions.base import masked
+from weft.models.attentions.softmax import Softmax
+from weft.models.bias import Bias
+from weft.models.canon import shifted_sum
+from weft.models.config import TransformerConfig
+from weft.models.kernels import path_attention
+from weft.models.memory import Memory
+from weft.models.scene import Scene
+
+RANK = 32
+TAPS = 3
+
+
+class Path(Softmax):
+    """Keys are transformed by every token between them and the query."""
+
+    def __init__(self, config: TransformerConfig, number: int) -> None:
+        super().__init__(config, number)
+        inner = config.heads * config.key_width
+        self.down = nn.Parameter(torch.zeros(RANK, config.width))
+        self.up = nn.Parameter(torch.zeros(inner, RANK))
+        self.taps = nn.Parameter(torch.zeros(TAPS, inner))
+        self.strength = nn.Parameter(torch.zeros(config.heads, config.width))
+        self.strength_bias = nn.Parameter(torch.zeros(config.heads))
+
+    def prepare(
+        self, stream: Tensor, query: Tensor, key: Tensor, scene: Scene, memory: Memory | None
+    ) -> tuple[Tensor, Tensor, Any]:
+        wide = torch.float64 if stream.dtype == torch.float64 else torch.float32
+        linear = nn.functional.linear
+        wide_axes = linear(linear(stream, self.down), self.up)
+        mixed = shifted_sum(wide_axes, self.taps, scene, memory, "axes")
+        axes = nn.functional.silu(mixed).unflatten(-1, (self.config.heads, -1)).transpose(1, 2)
+        axes = nn.functional.normalize(axes.to(wide), dim=-1)
+        beta = 2 * linear(stream, self.strength, self.strength_bias).to(wide).sigmoid()
+        return query, key, (axes, beta.transpose(1, 2))  # b h l k, b h l
+
+    def weights(
+        self, query: Tensor, key: Tensor, extra: Any, bias: Bias | None, scene: Scene
+    ) -> Tensor:
+        if scene.keys > scene.queries:  # keys that are kept are transformed already
+            return super().weights(query, key, extra, bias, scene)
+        scores = path_scores(query, key, *extra) * self.scale
+        return masked(scores, self.seen(scene)).softmax(-1)
+
+    def keep(self, key: Tensor, extra: Any, memory: Memory) -> Tensor:
+        """All keys as a new token sees them: those kept before, transformed by it, and its own.
+
+        The first tokens of a text come together and see each other by the closed form.
+        """
+        axes, beta = extra
+        kept: Tensor | None = memory.get("transformed")
+        first = kept is None
+        for place in range(key.shape[2]):
+            axis, amount = axes[:, :, place, :, None], beta[:, :, place, None, None]
+            new = key[:, :, place : place + 1].to(axes.dtype)
+            if kept is not None:
+                kept = kept - amount * (kept @ axis) @ axis.transpose(-1, -2)
+            kept = new if kept is None else torch.cat([kept, new], 2)
+        memory["transformed"] = kept
+        assert kept is not None
+        return key if first else kept.to(key.dtype)
+
+    def fast(
+        self,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        extra: Any,
+        bias: Bias | None,
+        scene: Scene,
+    ) -> Tensor | None:
+        return path_attention(query, key, value, *extra, self.scale, scene)
+
+    def initialise(self) -> None:
+        nn.init.normal_(self.down, std=0.02)
+        nn.init.normal_(self.up, std=0.02)
+        nn.init.uniform_(self.taps, -(TAPS**-0.5), TAPS**-0.5)
+        nn.init.normal_(self.strength, std=0.02)
+        nn.init.zeros_(self.strength_bias)
+
+
+def path_scores(query: Tensor, key: Tensor, axes: Tensor, beta: Tensor) -> Tensor:
+    """q_i^T (product of H) k_j for all j <= i, by the closed form."""
+    query, key = query.to(axes.dtype), key.to(axes.dtype)
+    plain = (query @ key.transpose(-1, -2)).tril()
+    asked = (query @ axes.transpose(-1, -2)).tril()
+    among = (beta[..., None] * (axes @ axes.transpose(-1, -2))).tril(-1)
+    held = beta[..., None] * (axes @ key.transpose(-1, -2)).tril(-1)
+    solved = torch.linalg.solve_triangular(among, held, upper=False, unitriangular=True)
+    return plain - asked @ solved

@@ -1,0 +1,25 @@
+"""Sliding windows with global layers (SWAN, Puvvada et al. 2025).
+
+    every `global_every`-th layer, the first included, sees everything and is told no positions;
+    the others see the last `window` tokens, and are told positions (rotary, say)
+
+The authors interleave one global layer with three local ones of window 512, and report that all of a
+kind first is clearly worse.
+"""
+
+from __future__ import annotations
+
+from weft.models.attentions.softmax import Softmax
+
+
+class Swan(Softmax):
+    """Softmax over a window, or over everything in global layers."""
+
+    @property
+    def is_global(self) -> bool:
+        """Whether this layer sees everything."""
+        return self.number % self.config.global_every == 0
+
+    @property
+    def window(self) -> int | None:
+        return None if self.is_global else self.config.window

@@ -1,0 +1,108 @@
+"""Softmax attention by FlexAttention, on a GPU: biases on distances, windows and documents, fused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from weft.models.bias import Bias
+from weft.models.scene import Scene
+
+
+def flex_softmax(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    scale: float,
+    bias: Bias | None,
+    scene: Scene,
+    window: int | None,
+) -> Tensor:
+    """What softmax attention finds; `bias` has no pairs written out."""
+    from torch.nn.attention.flex_attention import flex_attention
+
+    length = query.shape[2]
+    plain = scene.is_plain
+    mask = _block_mask(length, scene.causal, window, query.device) if plain else _masked(scene, window)
+    attend = flex_attention if torch.compiler.is_compiling() else _compiled()
+    found: Tensor = attend(
+        query, key, value, score_mod=_scoring(bias, scene), block_mask=mask, scale=scale
+    )
+    return found
+
+
+@lru_cache(maxsize=1)
+def _compiled() -> Callable[..., Tensor]:
+    from torch.nn.attention.flex_attention import flex_attention
+
+    return torch.compile(flex_attention, dynamic=False)  # type: ignore[return-value]
+
+
+def _scoring(bias: Bias | None, scene: Scene) -> Callable[..., Tensor] | None:
+    """What is added to a score, as a function of its place."""
+    if bias is None:
+        return None
+    positions = scene.positions
+    batched = positions.dim() == 2
+
+    def distance(b: Tensor, i: Tensor, j: Tensor) -> Tensor:
+        here = positions[b, i] if batched else positions[i]
+        there = positions[b, j] if batched else positions[j]
+        return (here - there).abs()
+
+    if bias.slopes is not None:
+        slopes = bias.slopes.float()
+
+        def sloped(score: Tensor, b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
+            return score - slopes[h] * distance(b, i, j)
+
+        return sloped
+    assert bias.table is not None
+    table = bias.table
+    last = table.shape[1] - 1
+
+    def listed(score: Tensor, b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
+        return score + table[h, distance(b, i, j).clamp(max=last)]
+
+    return listed
+
+
+@lru_cache(maxsize=64)
+def _block_mask(length: int, causal: bool, window: int | None, device: torch.device) -> Any:
+    """Which blocks there are to compute, the same for all sequences."""
+    from torch.nn.attention.flex_attention import create_block_mask
+
+    if not causal and window is None:
+        return None
+    return create_block_mask(_seeing(causal, window), None, None, length, length, device=device)
+
+
+def _masked(scene: Scene, window: int | None) -> Any:
+    """The same where sequences have documents or padding of their own."""
+    from torch.nn.attention.flex_attention import create_block_mask
+
+    seeing = _seeing(scene.causal, window)
+    documents, valid = scene.documents, scene.valid
+
+    def seen(b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
+        found = seeing(b, h, i, j)
+        if documents is not None:
+            found = found & (documents[b, i] == documents[b, j])
+        return found if valid is None else found & valid[b, j]
+
+    some = documents if documents is not None else valid
+    assert some is not None
+    batch, length = some.shape
+    return create_block_mask(seen, batch, None, length, length, device=some.device)
+
+
+def _seeing(causal: bool, window: int | None) -> Callable[..., Tensor]:
+    def seen(b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
+        found = i >= j if causal else i == i
+        return found if window is None else found & ((i - j).abs() < window)
+
+    return seen

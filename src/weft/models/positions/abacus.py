@@ -1,0 +1,55 @@
+"""Abacus embeddings (McLeish et al. 2024).
+
+    x_t = E[token_t] + A[place of token t within its number + offset]
+
+The place of a digit counts from 1 at the digit that comes first; tokens that are no digits have the
+place 0. While training, an offset is drawn for every batch (`random_offset`), so that rows of longer
+numbers are trained. Which tokens are digits is part of the model (`set_digits`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from weft.models.config import TransformerConfig
+from weft.models.positions.base import Position
+from weft.models.scene import Scene
+
+
+class Abacus(Position):
+    """A learned vector for the place of a digit within its number."""
+
+    digits: Tensor
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__(config)
+        assert config.positions is not None
+        self.table = nn.Parameter(torch.zeros(config.positions + 1, config.width))
+        marks = torch.zeros(config.vocabulary, dtype=torch.bool)
+        self.register_buffer("digits", marks)
+
+    def set_digits(self, tokens: Sequence[int]) -> None:
+        """Say which tokens are digits."""
+        self.digits.zero_()
+        self.digits[list(tokens)] = True
+
+    def embed(self, stream: Tensor, tokens: Tensor, scene: Scene) -> Tensor:
+        places = digit_places(self.digits[tokens])
+        if scene.offset is not None:
+            places = torch.where(places > 0, places + scene.offset, places)
+        return stream + self.table[places.clamp(max=len(self.table) - 1)]
+
+    def initialise(self) -> None:
+        nn.init.normal_(self.table, std=0.02)
+        with torch.no_grad():
+            self.table[0] = 0
+
+
+def digit_places(is_digit: Tensor) -> Tensor:
+    """1, 2, 3, ... along every run of digits (b l), and 0 elsewhere."""
+    counted = is_digit.long().cumsum(-1)
+    before = torch.where(is_digit, 0, counted).cummax(-1).values
+    return torch.where(is_digit, counted - before, 0)

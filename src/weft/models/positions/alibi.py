@@ -1,0 +1,45 @@
+"""Attention with linear biases (ALiBi, Press et al. 2021).
+
+    s_ij - m_h (i - j)    m_h = 2^(-8 h / H), h = 1 .. H
+
+added after the scores are scaled. Where H is no power of two, the slopes of the next smaller power
+come first and every other one of the next larger power after them. In an encoder |i - j| counts.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+from weft.models.bias import Bias
+from weft.models.config import TransformerConfig
+from weft.models.positions.base import Position
+from weft.models.scene import Scene
+
+
+def alibi_slopes(heads: int) -> list[float]:
+    """The slope of every head."""
+    power = 2 ** math.floor(math.log2(heads))
+    slopes = [2 ** (-8 * head / power) for head in range(1, power + 1)]
+    between = [2 ** (-4 * head / power) for head in range(1, 2 * power + 1, 2)]
+    return slopes + between[: heads - power]
+
+
+class Alibi(Position):
+    """A penalty that grows with the distance, with a slope for every head."""
+
+    slopes: Tensor
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__(config)
+        made = torch.tensor(self.schedule(), dtype=torch.float64)
+        self.register_buffer("slopes", made, persistent=False)
+
+    def schedule(self) -> list[float]:
+        """The slope of every head."""
+        return alibi_slopes(self.config.heads)
+
+    def bias(self, scene: Scene) -> Bias | None:
+        return Bias(slopes=self.slopes)

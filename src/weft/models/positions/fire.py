@@ -1,0 +1,55 @@
+"""FIRE: functional interpolation for relative positions (Li et al. 2023).
+
+    s_ij + f_h( psi(i - j) / psi(max(L, i)) )    psi(x) = log(c x + 1)
+
+f is a small network, 1 - 32 - H with ReLU; c and the threshold L are learned and kept positive. The
+normaliser is at least psi(L): short sequences are not stretched. The bias is a function of pairs and
+is written out in full, once for all layers: H T^2 numbers.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from weft.models.bias import Bias
+from weft.models.config import TransformerConfig
+from weft.models.positions.base import Position
+from weft.models.scene import Scene
+
+HIDDEN = 32
+THRESHOLD = 512.0
+LEAST = 1e-6
+
+
+class Fire(Position):
+    """A learned function of the distance as a share of the position."""
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__(config)
+        self.first = nn.Parameter(torch.zeros(HIDDEN))
+        self.first_bias = nn.Parameter(torch.zeros(HIDDEN))
+        self.second = nn.Parameter(torch.zeros(config.heads, HIDDEN))
+        self.second_bias = nn.Parameter(torch.zeros(config.heads))
+        self.c = nn.Parameter(torch.tensor(0.1))
+        self.threshold = nn.Parameter(torch.tensor(1.0))
+
+    def bias(self, scene: Scene) -> Bias | None:
+        distances = scene.distances().abs().to(self.c.dtype)
+        place = scene.positions.to(self.c.dtype)[..., :, None]
+        place = torch.maximum(place, (THRESHOLD * self.threshold).abs())
+        share = self._psi(distances) / (self._psi(place) + LEAST)
+        hidden = (share[..., None] * self.first + self.first_bias).relu()
+        found = hidden @ self.second.T + self.second_bias  # (b) l m h
+        return Bias(pairs=found.movedim(-1, -3))
+
+    def _psi(self, x: Tensor) -> Tensor:
+        return (self.c.abs() * x + 1).log()
+
+    def initialise(self) -> None:
+        nn.init.normal_(self.first, std=1.0)
+        nn.init.zeros_(self.first_bias)
+        nn.init.normal_(self.second, std=0.02)
+        nn.init.zeros_(self.second_bias)
+        nn.init.constant_(self.c, 0.1)
+        nn.init.ones_(self.threshold)

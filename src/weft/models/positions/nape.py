@@ -1,0 +1,26 @@
+"""NoPE and ALiBi side by side (NaPE): half of the heads have slopes, the others none.
+
+Three schedules for the H / 2 heads with slopes are in use (`slopes`):
+
+    steep      2^(-8 h / H), h = 1 .. H / 2: the first half of ALiBi's slopes; the default
+    harmonic   1 / h (Vasylenko et al. 2025)
+    geometric  2^(-8 h / (H / 2)): ALiBi's for half as many heads
+"""
+
+from __future__ import annotations
+
+from weft.models.positions.alibi import Alibi, alibi_slopes
+
+
+class Nape(Alibi):
+    """Half of the heads see recent tokens best, the other half all alike."""
+
+    def schedule(self) -> list[float]:
+        heads = self.config.heads
+        half = (heads + 1) // 2
+        made = {
+            "steep": alibi_slopes(heads)[:half],
+            "harmonic": [1 / head for head in range(1, half + 1)],
+            "geometric": alibi_slopes(half),
+        }[self.config.slopes]
+        return made + [0.0] * (heads - half)

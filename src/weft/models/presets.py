@@ -1,0 +1,81 @@
+"""Configs by name: the sizes of the papers, and any mechanism for each."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import fields
+from typing import Any
+
+from weft.errors import WeftError, did_you_mean
+from weft.models.config import TransformerConfig
+
+PRESETS: dict[str, tuple[int, int, int]] = {
+    "nano": (3, 3, 48),
+    "micro": (4, 4, 128),
+    "mini": (6, 6, 384),
+    "small": (8, 8, 512),
+    "154m": (12, 16, 1024),
+}
+"""Layers, heads and width."""
+
+POSITIONS = 4096
+
+
+def preset(name: str = "mini", *, vocabulary: int = 128, **changes: Any) -> TransformerConfig:
+    """A decoder of a size by name, with anything about it changed.
+
+    Args:
+        name: `nano`, `micro`, `mini`, `small` or `154m`.
+        vocabulary: how many tokens there are.
+        changes: any other attribute of `TransformerConfig`, such as `position="nape"`.
+
+    Example:
+        >>> from weft.models import preset
+        >>> preset("mini", position="nape").width
+        384
+        >>> preset("154m", attention="forgetting").hidden
+        (2816,)
+    """
+    if name not in PRESETS:
+        raise WeftError(
+            f"there is no preset '{name}'", remedy=did_you_mean(name, list(PRESETS)).capitalize()
+        )
+    known = [field.name for field in fields(TransformerConfig)]
+    for key in changes:
+        if key not in known:
+            raise WeftError(
+                f"a model has no '{key}'", remedy=did_you_mean(key, known).capitalize()
+            )
+    layers, heads, width = PRESETS[name]
+    activation = changes.get("activation", "swiglu")
+    values: dict[str, Any] = {
+        "vocabulary": vocabulary,
+        "outputs": vocabulary,
+        "width": width,
+        "heads": heads,
+        "hidden": (hidden_width(width) if activation == "swiglu" else 4 * width,),
+        "kind": "decoder",
+        "activation": activation,
+        "norm": "pre",
+        "biases": False,
+        "layers": layers,
+        **_needed(changes),
+        **changes,
+    }
+    return TransformerConfig(**values)
+
+
+def hidden_width(width: int) -> int:
+    """Two thirds of four times the width, up to a multiple of 128: a SwiGLU as large as others."""
+    return 128 * math.ceil(8 * width / 3 / 128)
+
+
+def _needed(changes: dict[str, Any]) -> dict[str, Any]:
+    """What some mechanisms cannot do without."""
+    names = str(changes.get("position", "none")).split("+")
+    needed: dict[str, Any] = {}
+    if any(name in ("learned", "randomised", "abacus") for name in names):
+        needed["positions"] = POSITIONS
+    if changes.get("attention") == "swan" and "position" not in changes:
+        needed["position"] = "rotary"
+    return needed

@@ -1,0 +1,94 @@
+"""Which configs make sense; what does not is refused with the reason."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NoReturn
+
+from weft.errors import WeftError, did_you_mean
+
+if TYPE_CHECKING:
+    from weft.models.config import TransformerConfig
+
+EMBEDDED = ("learned", "sinusoidal", "abacus")
+ROTATED = ("rotary",)
+BIASED = ("alibi", "nape", "t5", "fire")
+POSITIONS = ("none", *EMBEDDED, "randomised", *ROTATED, *BIASED)
+ATTENTIONS = ("softmax", "forgetting", "path", "stick-breaking", "entmax", "swan", "log-scaled")
+ACTIVATIONS = ("clipped", "relu", "gelu", "swiglu")
+CHOICES = {
+    "kind": ("encoder", "decoder", "encoder-decoder"),
+    "attention": ATTENTIONS,
+    "activation": ACTIVATIONS,
+    "norm": ("none", "pre", "post"),
+    "slopes": ("steep", "harmonic", "geometric"),
+    "halting": ("sequence", "position"),
+    "dtype": ("float32", "float64", "bfloat16"),
+}
+
+
+def check(config: TransformerConfig) -> None:
+    """Raise a `WeftError` where a config makes no sense."""
+    for key, known in CHOICES.items():
+        value = getattr(config, key)
+        if value not in known:
+            _refuse(f"{key} '{value}' is not known", did_you_mean(value, list(known)).capitalize())
+    _check_sizes(config)
+    _check_positions(config)
+    _check_attention(config)
+    for place in config.canon:
+        if place not in "ABCD" or config.canon.count(place) > 1:
+            _refuse(f"canon '{config.canon}' is not some of A, B, C and D", "Write it as in 'AC'")
+    if config.canon and not config.causal:
+        _refuse("Canon layers look to the left, and an encoder to both sides", "Use a decoder")
+    if config.activation == "swiglu" and len(config.hidden) != 1:
+        _refuse("a SwiGLU has one hidden layer", "Give one hidden width")
+
+
+def _check_sizes(config: TransformerConfig) -> None:
+    for key in ("vocabulary", "outputs", "width", "heads", "layers", "window", "global_every"):
+        if getattr(config, key) < 1:
+            _refuse(f"{key} is {getattr(config, key)}", "It must be at least 1")
+    if config.tied and config.vocabulary != config.outputs:
+        _refuse("a tied output projection has a class for each token", "Make outputs = vocabulary")
+    if config.halt is not None and config.layers > 1:
+        _refuse("halting is for one layer that is looped", "Set layers=1 and loops")
+    if not 1 < config.alpha <= 2:
+        _refuse(f"alpha is {config.alpha:g}", "Choose it above 1 and at most 2")
+
+
+def _check_positions(config: TransformerConfig) -> None:
+    names = config.encodings
+    for name in names:
+        if name not in POSITIONS:
+            _refuse(
+                f"position '{name}' is not known", did_you_mean(name, list(POSITIONS)).capitalize()
+            )
+        if names.count(name) > 1:
+            _refuse(f"position '{name}' is given twice", "Name it once")
+    biased = [name for name in names if name in BIASED]
+    if len(biased) > 1:
+        _refuse(f"{' and '.join(biased)} are both biases on distances", "Choose one of them")
+    if "randomised" in names and len(names) == 1:
+        _refuse("'randomised' draws positions for another encoding", "As in 'randomised+rotary'")
+    if any(name in ("learned", "randomised", "abacus") for name in names) and not config.positions:
+        _refuse(f"position '{config.position}' needs to know how many there are", "Give positions")
+    if "rotary" in names and config.key_width % 2:
+        _refuse("rotary turns pairs of dimensions", f"Make key_width {config.key_width} even")
+
+
+def _check_attention(config: TransformerConfig) -> None:
+    kind, names = config.attention, config.encodings
+    if kind in ("path", "stick-breaking", "forgetting") and not config.causal:
+        _refuse(f"{kind} attention runs from left to right", "Use a decoder")
+    if kind == "stick-breaking" and any(name in BIASED for name in names):
+        _refuse("stick-breaking weighs by recency itself, without a bias", "Leave out the position")
+    if kind == "path" and any(name in (*BIASED, *ROTATED) for name in names):
+        _refuse("PaTH is itself the encoding of relative positions", "Leave out the position")
+    if config.sink and kind != "softmax":
+        _refuse(f"{kind} attention has no sink", "Use softmax, or sink=False")
+    if config.offsets is not None and kind != "softmax":
+        _refuse(f"{kind} attention takes no table of offsets", "Use softmax")
+
+
+def _refuse(what: str, remedy: str) -> NoReturn:
+    raise WeftError(what, subject="TransformerConfig", remedy=remedy)
