@@ -27,7 +27,7 @@ def generate_by_weights(program: weft.Program, prompt: str) -> list[Any]:
 
 
 PROMPTS = [
-    (InductionHead, "hedgac", "hedgac"),
+    (InductionHead, "badge", "badge"),
     (InductionHead, "b", "b"),
     (InductionHead, "abcdefgh", "abcdefgh"),
     (InductionHead, "|face|fa", "ce"),

@@ -4,8 +4,8 @@ No position sees a later one, and the output is the next token, so `weft.generat
 programs go on from a prompt, as a language model does:
 
     >>> import weft
-    >>> "".join(weft.generate(weft.program("induction-head"), "hedgac"))
-    'hedgac'
+    >>> "".join(weft.generate(weft.program("induction-head"), "badge"))
+    'badge'
     >>> weft.generate(weft.program("count-so-far"), "abaaba")
     ['3']
     >>> "".join(weft.generate(weft.program("anbn"), "aaaa"))
@@ -33,8 +33,9 @@ class InductionHead(weft.Program):
     it finds the first bar alone, whose number is 0. The mean over the bar, 0, and the token, v, is
     v / 2: so a head can say "nothing" without being undefined.
 
-    Two layers and two heads. A prompt `hedgac` becomes `|hedgac|`, and goes on until the bar comes
-    up again; no letter may be in it twice.
+    Two layers and two heads; variables with a value for each letter and a few more. A prompt
+    `badge` becomes `|badge|`, and goes on until the bar comes up again; no letter may be in it
+    twice.
     """
 
     causal, stop, layers = True, BAR, 2
@@ -103,7 +104,8 @@ class CountSoFar(weft.Program):
     The same share as in `histogram`, where a causal head only sees what came before. After a
     number comes the end.
 
-    One layer and one head; up to ten letters, so that the count is a digit.
+    One layer and one head, variables with a value for each token; up to ten letters, so that the
+    count is a digit.
     """
 
     causal, stop, layers = True, ".", 1
@@ -152,7 +154,8 @@ class AnBn(weft.Program):
     The smallest such share is n of 2n - 1. So there are two buckets, 1/2 and that one, and what is
     between them bounds n.
 
-    One layer and one head, for up to `most` a; greedy decoding of the language a^n b^n.
+    One layer and one head, and no variable with more than three values, for up to `most` a. This is
+    greedy decoding of the language a^n b^n.
     """
 
     causal, stop, layers = True, ".", 1
@@ -163,14 +166,15 @@ class AnBn(weft.Program):
         self.positions = 2 * most
         self.all = weft.var(1)
         self.is_a = weft.number([0, 1], token=lambda t: t == "a")
-        self.following = weft.var(3)
+        self.following = weft.var(3, default=1)
         self.share = weft.attend(
             self.all, self.all, self.is_a, output=weft.number([1 / 2, most / (2 * most - 1)])
         )
         self.output = self.following
 
     def step(z: Any) -> None:
-        z.following = 1 if z.share > 1 / 2 else 2
+        if z.share <= 1 / 2:
+            z.following = 2
 
     def encode(self, text: str) -> Sequence[Any]:
         """Some a, then at most as many b."""

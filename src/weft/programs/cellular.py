@@ -19,8 +19,9 @@ class Automaton(weft.Program):
     bit of the rule is the cell's next state. Beyond both edges all cells stay 0. Rule 110 can
     compute whatever a computer can: it takes room and time, not a large step.
 
-    One layer a generation and two heads for any number of cells. At level 2 the rule 110 has two
-    hidden units: a 0 with a 1 to its right becomes 1, a 1 between two of them becomes 0.
+    One layer a generation, two heads and two binary variables for any number of cells. At level 2
+    the rule 110 has two hidden units: a 0 with a 1 to its right becomes 1, a 1 between two of them
+    becomes 0.
     """
 
     def __init__(self, rule: int = 110, generations: int = 8) -> None:

@@ -34,8 +34,8 @@ class Histogram(weft.Program):
     The query is a set, the own letter and the start mark. The share that the mark has among what is
     selected gives the count.
 
-    One layer and one head for any length; but a bucket for every count up to `most`, which is also
-    how many letters the input may have.
+    One layer and one head for any length; but a value and a bucket for every count up to `most`,
+    which is also how many letters the input may have.
     """
 
     layers = 1
@@ -83,8 +83,8 @@ class MostFrequent(weft.Program):
     There is no attention to "the largest". But a position can ask for all counts above its own, by
     a set that it makes in the first layer; if the start mark answers alone, there is none.
 
-    Two layers and two heads for any length, with the limits of `histogram`. Where several letters
-    are equally frequent, all of them are found.
+    Two layers and two heads for any length; two variables with a value for every count, and the
+    limits of `histogram`. Where several letters are equally frequent, all of them are found.
     """
 
     layers = 2

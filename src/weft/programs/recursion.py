@@ -25,7 +25,8 @@ class Successor(weft.Program):
     stands before its argument. Only the last equation calls again: the call moves on to b. All
     positions look at the constructor that it has come to, so they stop together.
 
-    d + 2 layers for a number that begins with d times X1, and two heads, for any length.
+    d + 2 layers for a number that begins with d times X1, whatever its length. Two heads; no
+    variable has more than five values.
     """
 
     tokens = ["01", "XO", "X1", "s", "_"]

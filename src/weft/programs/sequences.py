@@ -70,7 +70,7 @@ class ReverseAbsolute(weft.Program):
     position that was computed. A head cannot use what another head of its layer finds, so it takes
     two layers; it never takes more.
 
-    Two layers and two heads, and three variables with a value for each of `positions`.
+    Two layers and two heads; two variables and a head with a value for each of `positions`.
     """
 
     layers = 2

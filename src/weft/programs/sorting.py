@@ -23,7 +23,8 @@ class SortUnique(weft.Program):
     mark has among them gives their number: its rank. In the second layer the position i takes the
     item of rank i.
 
-    Two layers and two heads, for up to as many items as there are kinds of them, 10 by default.
+    Two layers and two heads, and four variables with a value for each kind of item, which is also
+    how many items there may be: 10 by default.
     """
 
     layers = 2
