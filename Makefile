@@ -3,7 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo test test-slow bench format lint types imports clean
+.PHONY: setup demo test test-slow bench docs format lint types imports clean
 
 setup: .venv/ready
 
@@ -21,6 +21,9 @@ test: lint types imports
 
 test-slow: setup
 	$(BIN)/python -m pytest -n auto -m slow
+
+docs: setup
+	$(BIN)/python docs/generate.py
 
 bench: setup
 	$(BIN)/python bench/run.py

@@ -19,6 +19,8 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 import paper_listings as listings
 import weft
 from weft.compiler.running import input_numbers, padded, run_model
+from weft.programs.scan_grammar import meanings
+from weft.programs.scan_parser import OUTPUTS
 
 INPUTS = 10_000
 
@@ -65,6 +67,28 @@ def measure(name: str, program: weft.Program, inputs: list[list[int]], layers: i
     )
 
 
+def scan(device: str = "cuda", batch: int = 4096) -> None:
+    """The whole of SCAN by the weights, every answer compared with the grammar's."""
+    program = weft.program("scan")
+    model = weft.compile(program).model.to(device)
+    numbers = input_numbers(program, map(program.encode, meanings()))
+    start = time.perf_counter()
+    outputs: list[tuple[int, ...]] = []
+    layers: list[int] = []
+    for first in range(0, len(numbers), batch):
+        run = run_model(model, numbers[first : first + batch])
+        outputs += run.outputs
+        layers += run.layers
+    seconds = time.perf_counter() - start
+    answers = [tuple(filter(None, (OUTPUTS[code] for code in row))) for row in outputs]
+    right = sum(a == b for a, b in zip(answers, meanings().values(), strict=True))
+    print(
+        f"SCAN: {right:,} of {len(numbers):,} commands right in {seconds:.1f} s, at most "
+        f"{max(layers)} layers; {torch.cuda.max_memory_allocated() / 2**30:.1f} GiB at most; "
+        f"d_model {model.config.width}, units {sum(model.config.hidden)}"
+    )
+
+
 def main() -> None:
     print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}")
     parser = listings.figures_16_17(78)
@@ -75,6 +99,8 @@ def main() -> None:
     measure(
         "addition, 10 digits", addition, input_numbers(addition, map(addition.encode, sums)), None
     )
+    torch.cuda.reset_peak_memory_stats()
+    scan()
 
 
 if __name__ == "__main__":

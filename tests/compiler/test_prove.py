@@ -157,3 +157,38 @@ def test_a_model_for_some_inputs_is_proved_for_the_values_that_occur_on_them() -
     assert proof.cells < proof_of(weft.compile(program)).cells
     whole = prove(compiled.model, program, level=2, max_length=None)
     assert not whole.proved, "it is not right for all inputs, and that is seen"
+
+
+COMPARED = """
+import weft
+
+
+class Compared(weft.Program):
+    tokens = "ab"
+    here_a = weft.var(2, token=lambda t: t == "a")
+    here_b = weft.var(2, token=lambda t: t == "b")
+    value = weft.var(4)
+    phase = weft.var(3)
+    one = weft.var(2, default=1)
+    a = weft.attend(one, here_a, value)
+    b = weft.attend(one, here_b, value)
+    output = value
+    layers = 3
+
+    def step(z):
+        if z.phase == 0:
+            z.phase = 1
+        elif z.phase == 1:
+            if z.a != z.b:
+                z.phase = 2
+            else:
+                z.value = (z.value + z.here_a) % 4
+"""
+
+
+def test_two_thresholds_of_one_sum_are_not_taken_for_independent() -> None:
+    """`a == b` is one threshold less another, between 0 and 1 whatever mixture a head holds."""
+    compiled = weft.compile(make(COMPARED, "Compared")())
+    assert proof_of(compiled).proved
+    compiled.model.layers[0].feed_forward.biases[0] += 0.25
+    assert not proof_of(compiled).proved

@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 import weft
-from weft.cli import compile, inspect, run
+from weft.cli import compile, inspect, run, subleq
 from weft.errors import WeftError
 
 app = typer.Typer(
@@ -30,6 +30,7 @@ app.command("show")(inspect.show_program)
 app.command("compile")(compile.compile_command)
 app.command("check")(compile.check_command)
 app.command("prove")(compile.prove_command)
+app.command("subleq")(subleq.subleq_command)
 
 
 def _print_version(wanted: bool) -> None:

@@ -2,7 +2,8 @@
 
 A cell allows a set of values for each variable. Within a cell a unit of the first layer has an
 exact least and greatest input, variable by variable; further layers by interval arithmetic. Bounds
-that meet decide the cell for all of its states.
+that meet decide the cell for all of its states. Units that are thresholds of one and the same sum
+rise one after the other: where intervals alone do not decide, they are bounded together.
 
     c  cells   u  units   v  values of one variable   o  entries of the slot that is looked at
 """
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -39,6 +41,48 @@ class Network:
 
     def bounds(self, masks: tuple[Array, ...]) -> tuple[Array, Array, Array]:
         """Bounds (c o) of what is added, and the spread that each variable causes (c columns)."""
+        low, high, ranges = self._inputs(masks)
+        low, high = self._activate(low), self._activate(high)
+        open_ = low != high
+        spread = np.stack([(r * open_).sum(-1) for r in ranges], -1) if ranges else low[:, :0]
+        weight, bias = self.weights[0], self.biases[1]
+        up, down = np.maximum(weight, 0), np.minimum(weight, 0)
+        low, high = low @ up.T + high @ down.T + bias, high @ up.T + low @ down.T + bias
+        return *self._onwards(low, high), spread
+
+    def close_bounds(self, masks: tuple[Array, ...]) -> tuple[Array, Array]:
+        """Closer bounds (c o): thresholds of the same sum are looked at together."""
+        low, high, _ = self._inputs(masks)
+        weight = self.weights[0]
+        least = np.broadcast_to(self.biases[1], (len(low), len(weight))).copy()
+        most = least.copy()
+        for units in self.thresholds:
+            first = units[0]
+            sums = np.stack([low[:, first], high[:, first]], -1) - self.biases[0][first]
+            points = self._turns(sums, self.biases[0][units])
+            added = self._activate(points[..., None] + self.biases[0][units]) @ weight[:, units].T
+            least += added.min(1)
+            most += added.max(1)
+        return self._onwards(least, most)
+
+    @cached_property
+    def thresholds(self) -> list[Array]:
+        """Units of the first layer, in groups whose inputs differ by their bias alone."""
+        if not self.columns:
+            return [np.arange(len(self.biases[0]))]
+        rows = np.hstack([part for column in self.columns for part in (column.low, column.high)])
+        _, group = np.unique(rows, axis=0, return_inverse=True)
+        group = group.reshape(-1)
+        return [np.flatnonzero(group == number) for number in range(group.max(initial=-1) + 1)]
+
+    def _turns(self, sums: Array, biases: Array) -> Array:
+        """Both ends of each span (c 2), and where the units in between begin and end to rise."""
+        ends = np.concatenate([-biases, 1 - biases] if self.clipped else [-biases])
+        inner = np.clip(ends[None], sums[:, :1], sums[:, 1:])
+        return np.concatenate([sums, inner], -1)
+
+    def _inputs(self, masks: tuple[Array, ...]) -> tuple[Array, Array, list[Array]]:
+        """Least and greatest input of first units (c u), and by how much each variable moves it."""
         count = len(masks[0]) if masks else 1
         low = np.broadcast_to(self.biases[0], (count, len(self.biases[0]))).copy()
         high = low.copy()
@@ -49,15 +93,15 @@ class Network:
             low += least
             high += most
             ranges.append(most - least)
-        low, high = self._activate(low), self._activate(high)
-        open_ = low != high
-        spread = np.stack([(r * open_).sum(-1) for r in ranges], -1) if ranges else low[:, :0]
-        for place, (weight, bias) in enumerate(zip(self.weights, self.biases[1:], strict=True)):
+        return low, high, ranges
+
+    def _onwards(self, low: Array, high: Array) -> tuple[Array, Array]:
+        """From the inputs of the second layer to what is added, by intervals."""
+        for weight, bias in zip(self.weights[1:], self.biases[2:], strict=True):
+            low, high = self._activate(low), self._activate(high)
             up, down = np.maximum(weight, 0), np.minimum(weight, 0)
             low, high = low @ up.T + high @ down.T + bias, high @ up.T + low @ down.T + bias
-            if place < len(self.weights) - 1:
-                low, high = self._activate(low), self._activate(high)
-        return low, high, spread
+        return low, high
 
     def _activate(self, x: Array) -> Array:
         return np.clip(x, 0, 1) if self.clipped else np.maximum(x, 0)
@@ -109,11 +153,15 @@ def prove_cells(network: Network, cells: Cells) -> Outcome:
         if wrong.any():
             place = int(np.flatnonzero(wrong)[0])
             return _difference(network, part, place, looked_at, low[place])
-        left = part.take(~right)
+        left, spread = part.take(~right), spread[~right]
         if len(left):
-            halves = _split(left, spread[~right])
+            low, high = network.close_bounds(left.masks)
+            open_ = ~((low == left.expected) & (high == left.expected)).all(-1)
+            left, spread, low = left.take(open_), spread[open_], low[open_]
+        if len(left):
+            halves = _split(left, spread)
             if halves is None:
-                return _difference(network, left, 0, looked_at, low[~right][0])
+                return _difference(network, left, 0, looked_at, low[0])
             waiting += _parts(halves, at_once)
     return Outcome(looked_at)
 

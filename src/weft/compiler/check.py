@@ -104,10 +104,11 @@ def against_task(program: Program, found: BatchRun) -> Difference | None:
     """The first input for which the program itself does not compute what its task says."""
     if not program.has_task:
         return None
-    for run in found:
-        answer = program.task(run.tokens)
-        if run.result != answer:
-            return Difference(run.tokens, run.layers, -1, "the result", answer, run.result)
+    ended = zip(found.tokens, found.layers, found.results, strict=True)
+    for tokens, layers, result in ended:
+        answer = program.task(tokens)
+        if result != answer:
+            return Difference(tokens, int(layers), -1, "the result", answer, result)
     return None
 
 
@@ -116,7 +117,9 @@ def draw(
 ) -> tuple[list[Sequence[Any]], int]:
     """Random inputs on which the program does not fail, the short ones first."""
     rng = random.Random(seed)
-    lengths = [1 + number * longest // samples for number in range(samples)]
+    shortest = min(longest, max(1, len(program.sample(rng, 1))))
+    more = longest + 1 - shortest
+    lengths = [shortest + number * more // samples for number in range(samples)]
     drawn = [program.sample(rng, length) for length in lengths]
     fitting = [tokens for tokens in drawn if len(tokens) <= longest]
     try:

@@ -66,7 +66,9 @@ class BatchRun(Sequence[Run]):
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             return [self[place] for place in range(*index.indices(len(self)))]
-        place = range(len(self))[index]
+        return self._run(range(len(self))[index], bool(self._history))
+
+    def _run(self, place: int, traced: bool) -> Run:
         span = slice(self._starts[place], self._starts[place + 1])
         stream = Stream(
             {
@@ -76,7 +78,7 @@ class BatchRun(Sequence[Run]):
                 for name, variable in self.program.variables.items()
             }
         )
-        trace = self._trace(place) if self._history else None
+        trace = self._trace(place) if traced else None
         return Run(self.program, self.tokens[place], stream, self.layers[place], trace)
 
     def __iter__(self) -> Iterator[Run]:
@@ -94,7 +96,7 @@ class BatchRun(Sequence[Run]):
     @property
     def results(self) -> list[Any]:
         """The answers, decoded by the program."""
-        return [run.result for run in self]
+        return [self._run(place, traced=False).result for place in range(len(self))]
 
     def states(self, layer: int, stage: str) -> dict[str, Array]:
         """The codes of every variable at one layer of a traced batch of one chunk.

@@ -59,6 +59,21 @@ LIBRARY: dict[str, Entry] = {
         Entry("turing", "weft.programs.turing", "Turing", "1011"),
         Entry("subleq", "weft.programs.subleq", "Subleq", "9 10 3 10 11 6 0 0 -1 3 5 7"),
         Entry("scan", "weft.programs.scan", "Scan", "jump around left twice and walk", longest=22),
+        Entry("sort-unique", "weft.programs.sorting", "SortUnique", "27184", longest=11),
+        Entry("sort", "weft.programs.sorting", "Sort", "31415926"),
+        Entry("reverse", "weft.programs.sequences", "Reverse", "stressed"),
+        Entry("reverse-absolute", "weft.programs.sequences", "ReverseAbsolute", "stressed"),
+        Entry("copy", "weft.programs.sequences", "Copy", "weft"),
+        Entry("histogram", "weft.programs.counting", "Histogram", "abacab"),
+        Entry("most-frequent", "weft.programs.counting", "MostFrequent", "abacab"),
+        Entry("dyck", "weft.programs.dyck", "Dyck", "([]{})"),
+        Entry("successor", "weft.programs.recursion", "Successor", "11"),
+        Entry("tree-traversal", "weft.programs.recursion", "Traversal", "abd...c..", longest=16),
+        Entry("rule-110", "weft.programs.cellular", "Automaton", "00000000001"),
+        Entry("breadth-first", "weft.programs.graph", "BreadthFirst", "a ab bc ac ce", longest=14),
+        Entry("induction-head", "weft.programs.causal", "InductionHead", "badge", longest=14),
+        Entry("count-so-far", "weft.programs.causal", "CountSoFar", "abaaba"),
+        Entry("anbn", "weft.programs.causal", "AnBn", "aaab"),
     )
 }
 

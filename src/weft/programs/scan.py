@@ -35,10 +35,12 @@ from weft.programs.scan_parser import (
 
 MATCH, APPLY, TRAVERSE, DONE = range(4)
 
+# Memory cells. The first ones, which hold the stack and the tree, are numbered.
 NODES = [f"m{number}" for number in range(10)]
 CELL = "m"
 NOWHERE = len(NODES)
-SMALLEST, MEMORY = len(NODES) + 2, 48
+MEMORY = 48  # the longest answer of SCAN
+SMALLEST = len(NODES) + 2  # heads look at two more cells
 
 EMPTY = 0
 AT_START, AT_END, IS_COMMAND = (SYMBOLS.index(symbol) for symbol in (START, END, COMMAND))
@@ -136,7 +138,7 @@ class Scan(weft.Program):
         return " ".join(filter(None, written))
 
     def sample(self, rng: random.Random, length: int) -> Sequence[Any]:
-        """A random command with as much memory as fits; at least 15 tokens."""
+        """A random command, with more memory than it needs or just enough; at least 15 tokens."""
         sizes, commands = _by_size()
         command = rng.choice(commands[: bisect_right(sizes, max(length, sizes[0]))])
         words = len(command.split())
@@ -149,7 +151,11 @@ class Scan(weft.Program):
 
 
 def link(z: Any) -> None:
-    """Remember the nodes of commands: on the stack, and in the node above the first of two."""
+    """Note the newest node on top of the stack, and what was noted there in the newest node.
+
+    The top of the stack still holds the number of what was there before the last reduction: the
+    first part of the newest node.
+    """
     if z.inside and z.here_right:
         if z.dotted in TWO_PARTS and z.first == NOWHERE:
             z.first = z.top_node

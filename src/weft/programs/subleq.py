@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import weft
+from weft.programs.subleq_machine import execute
 
 FETCH, COMPUTE, JUMP, DONE = range(4)
 
@@ -21,11 +22,16 @@ class Subleq(weft.Program):
 
     A head cannot read what another head of its layer fetches, so the addresses a, b and c are
     copied into variables, one layer before the cells that they point at are read.
+
+    Three layers an instruction: fetch its three cells, fetch the two that they point at and write
+    the difference, jump. Five heads. A cell holds `low` to `high`, and so do all addresses: twelve
+    variables and heads with that many values.
     """
 
-    def __init__(self, positions: int = 16, low: int = -16, high: int = 16) -> None:
+    def __init__(self, positions: int = 12, low: int = -8, high: int = 11) -> None:
+        check_sizes(positions, low, high)
         values = high - low + 1
-        self.low, self.high = low, high
+        self.cells, self.low, self.high = positions, low, high
         self.positions = positions
         self.tokens = list(range(low, high + 1))
         self.mem = weft.var(values, token=lambda t: t - low)
@@ -70,12 +76,56 @@ class Subleq(weft.Program):
 
     def encode(self, text: str) -> Sequence[Any]:
         """Whole numbers, one per cell."""
-        return [int(word) for word in text.replace(",", " ").split()]
+        words = text.replace(",", " ").split()
+        for word in words:
+            if not word.removeprefix("-").isdecimal():
+                remedy = "Give a whole number for each cell"
+                raise weft.WeftError(f"{word!r} is not a whole number", remedy=remedy)
+            if not self.low <= int(word) <= self.high:
+                raise weft.WeftError(
+                    f"cells hold {self.low} to {self.high}, and not {word}",
+                    remedy=f"Make it with more values, as in subleq(low={self.low}, high=40)",
+                )
+        return [int(word) for word in words]
 
     def sample(self, rng: random.Random, length: int) -> Sequence[Any]:
-        """A few random cells; many of them are no program that halts."""
-        return [rng.randint(-1, min(length, self.high)) for _ in range(length)]
+        """A random machine that halts after a few instructions; it needs at least three cells."""
+        length = min(max(3, length), self.cells)
+        for _ in range(200):
+            cells = random_machine(rng, length, self.high)
+            try:
+                execute(cells, low=self.low, high=self.high, most=12)
+            except weft.WeftError:
+                continue
+            return cells
+        return [0, 0, -1]
 
     def decode(self, stream: weft.Stream) -> Any:
         """The memory at the end."""
         return [int(value) + self.low for value in stream["mem"]]  # type: ignore[arg-type]
+
+    def task(self, tokens: Sequence[Any]) -> list[int]:
+        """What a plain machine leaves in its memory."""
+        return list(execute(tokens, low=self.low, high=self.high).memory)
+
+
+def random_machine(rng: random.Random, length: int, high: int) -> list[int]:
+    """Instructions that work on data behind them, sometimes on themselves; the last one halts."""
+    begin = max(3, (length - rng.randint(0, 6)) // 3 * 3)  # where the data begins
+    cells = []
+    for address in range(0, begin, 3):
+        lowest = begin if begin < length and rng.random() < 0.8 else 0
+        a, b = (rng.randrange(lowest, length) for _ in range(2))
+        cells += [a, b, address + 3 if rng.random() < 0.8 else rng.randrange(-1, length)]
+    cells[-2:] = [cells[-3], -1]  # a cell minus itself is 0, so this jump is taken
+    small = min(6, high)
+    return [*cells, *(rng.randint(-small, small) for _ in range(length - begin))]
+
+
+def check_sizes(positions: int, low: int, high: int) -> None:
+    """Every cell needs an address, and -1 is what halts a machine."""
+    if low > -1 or high < positions - 1:
+        raise weft.WeftError(
+            f"{positions} cells that hold {low} to {high} cannot name each other",
+            remedy=f"Let `low` be at most -1 and `high` at least {positions - 1}",
+        )

@@ -1,0 +1,110 @@
+"""Structural recursion: arithmetic for the successor, trees as tuples for the traversal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import pytest
+
+import weft
+from weft.programs.recursion import Successor, Traversal
+
+
+def test_the_successor_of_many_numbers() -> None:
+    numbers = [*range(1, 300), 2**20 - 1, 2**20, 2**20 + 1]
+    batch = weft.run_batch(Successor, [str(number) for number in numbers])
+    assert batch.results == [number + 1 for number in numbers]
+    ones = [len(bits) - len(bits.rstrip("1")) for bits in (f"{n:b}" for n in numbers)]
+    lengths = [n.bit_length() for n in numbers]
+    depths = [min(o, length - 1) for o, length in zip(ones, lengths, strict=True)]
+    assert list(batch.layers) == [depth + 2 for depth in depths]
+
+
+@pytest.mark.parametrize(
+    ("words", "result"),
+    [("01", "XO 01"), ("XO 01", "X1 01"), ("X1 XO 01", "XO X1 01"), ("X1 X1 01", "XO XO XO 01")],
+)
+def test_the_constructors_of_the_result(words: str, result: str) -> None:
+    run = weft.run(Successor, words)
+    written = [run.program.vocabulary.name(int(output)) for output in run.outputs]
+    assert " ".join(word for word in written if word not in "s_") == result
+
+
+@pytest.mark.parametrize("text", ["0", "", "X1", "X1 X2 01", "01 X1", "-3"])
+def test_what_is_no_number_is_refused(text: str) -> None:
+    with pytest.raises(weft.WeftError, match=r"not a binary number from 1 on\. Write it as 11"):
+        weft.run(Successor, text)
+
+
+Tree = Any  # None, or a letter with two trees
+
+
+@cache
+def trees(nodes: int) -> list[Tree]:
+    """All shapes with so many nodes, labelled a, b, c, ... in order."""
+    if nodes == 0:
+        return [None]
+    return [
+        ("x", first, second)
+        for left in range(nodes)
+        for first in trees(left)
+        for second in trees(nodes - 1 - left)
+    ]
+
+
+def labelled(tree: Tree, letters: Iterator[str]) -> Tree:
+    if tree is None:
+        return None
+    return next(letters), labelled(tree[1], letters), labelled(tree[2], letters)
+
+
+def prefix(tree: Tree) -> str:
+    return "." if tree is None else tree[0] + prefix(tree[1]) + prefix(tree[2])
+
+
+def walk(tree: Tree, order: str) -> str:
+    if tree is None:
+        return ""
+    first, second = walk(tree[1], order), walk(tree[2], order)
+    places = {"pre": 0, "in": len(first), "post": len(first + second)}
+    return (first + second)[: places[order]] + tree[0] + (first + second)[places[order] :]
+
+
+@pytest.mark.parametrize("order", ["pre", "in", "post"])
+def test_all_small_trees_in_every_order(order: str) -> None:
+    every = [labelled(tree, iter("hgfedcba")) for nodes in range(6) for tree in trees(nodes)]
+    batch = weft.run_batch(Traversal(order), [prefix(tree) for tree in every])
+    assert batch.results == [walk(tree, order) for tree in every]
+    assert list(batch.layers) == [4 * len(result) + 2 for result in batch.results]
+
+
+def test_letters_may_repeat() -> None:
+    assert weft.run(Traversal, "aa..a..").result == "aaa"
+
+
+def test_the_deepest_and_the_fullest_tree() -> None:
+    assert weft.run(Traversal(depth=5), "abcde......").result == "edcba"
+    full = "".join(prefix(("a", ("b", None, None), ("c", None, None))) for _ in range(2))
+    assert weft.run(Traversal(depth=3), "d" + full).result == "bacdbac"
+
+
+@pytest.mark.parametrize(
+    ("text", "match"),
+    [
+        ("ab..c.", "does not have two subtrees"),
+        ("ab..c...", "does not have two subtrees"),
+        ("as..", "does not have two subtrees"),
+        ("abcdef.......", "it is 6 deep. Write a tree of depth 5 at most"),
+        ("az..", "no token 'z'"),
+    ],
+)
+def test_what_is_no_tree_is_refused(text: str, match: str) -> None:
+    with pytest.raises(weft.WeftError, match=match):
+        weft.run(Traversal, text)
+
+
+def test_there_are_three_orders() -> None:
+    with pytest.raises(weft.WeftError, match=r"there is no order 'level'\. Choose pre, in or post"):
+        Traversal("level")
