@@ -72,5 +72,5 @@ def test_embeddings_are_the_ones_printed_in_the_paper() -> None:
     parity, index = model.layout["parity"], model.layout["idx"]
     np.testing.assert_array_equal(model.embedding[:, parity.dimensions], np.eye(2))
     np.testing.assert_array_equal(
-        model.position_embedding[:, index.dimensions], np.eye(listings.NUM_POS)
+        model.position.parts["learned"].table[:, index.dimensions], np.eye(listings.NUM_POS)
     )

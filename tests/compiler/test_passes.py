@@ -80,7 +80,7 @@ def test_halting_by_sequence_or_by_position(halting: str) -> None:
         hidden=(1,),
         halt=1,
         halting=halting,
-        max_layers=3,
+        loops=3,
     )
     model = Transformer(config).requires_grad_(False)
     model.embedding[1, 1] = 1.0  # token 1 has halted from the start

@@ -2,9 +2,9 @@
 
     b  sequences   l  queries   m  keys   h  heads   d  stream   k  key   v  value dimensions
 
-The score of head h from l to m is q_l · k_m, scaled, plus the bias of the model's positions; compiled
-models also have a bias for every offset, and a sink, which has a score of its own and the value zero:
-a head that selects nothing gives nothing.
+The score of head h from l to m is q_l · k_m, scaled, plus the bias of the model's positions;
+compiled models also have a bias for every offset, and a sink, which has a score of its own and the
+value zero: a head that selects nothing gives nothing.
 """
 
 from __future__ import annotations
@@ -73,7 +73,11 @@ class Attention(nn.Module):
             key = self.mixing.keep(key, extra, memory)
             value = remembered(memory, "values", value, 2)
         if tap is not None:
-            query, key, value = tap("attn.hook_q", query), tap("attn.hook_k", key), tap("attn.hook_v", value)
+            query, key, value = (
+                tap("attn.hook_q", query),
+                tap("attn.hook_k", key),
+                tap("attn.hook_v", value),
+            )
         found = self._mix(query, key, value, extra, bias, scene, tap)
         if tap is not None:
             found = tap("attn.hook_z", found)
@@ -87,18 +91,22 @@ class Attention(nn.Module):
         config = self.config
         sizes = [config.key_width, config.key_width, config.value_width]
         if source is not None:
-            return self._one(stream, self.query), self._one(source, self.key), self._one(source, self.value)
+            return (
+                self._one(stream, self.query),
+                self._one(source, self.key),
+                self._one(source, self.value),
+            )
         whole = torch.cat([self.query, self.key, self.value], -1)  # h d k+k+v
         flat = stream @ whole.transpose(0, 1).flatten(1)
         if self.canon is not None:
             flat = self.canon(flat, scene, memory)
-        projected = flat.unflatten(-1, (config.heads, sum(sizes))).transpose(1, 2)
+        projected = flat.view(*flat.shape[:2], config.heads, sum(sizes)).transpose(1, 2)
         query, key, value = projected.split(sizes, -1)
         return query, key, value
 
     def _one(self, stream: Tensor, matrix: Tensor) -> Tensor:
         flat = stream @ matrix.transpose(0, 1).flatten(1)
-        return flat.unflatten(-1, (self.config.heads, matrix.shape[-1])).transpose(1, 2)
+        return flat.view(*flat.shape[:2], self.config.heads, -1).transpose(1, 2)
 
     def _mix(
         self,

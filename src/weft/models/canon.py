@@ -2,9 +2,9 @@
 
     y_t = x_t + sum_{k = 0 .. 3} w_k * x_{t-k}
 
-a weight for every channel and tap, no bias, no activation. A is on the stream before attention, B on
-queries, keys and values, C on the stream before the feed-forward, D on its hidden layer before the
-activation. Taps do not reach across the start of a document.
+a weight for every channel and tap, no bias, no activation. A is on the stream before attention, B
+on queries, keys and values, C on the stream before the feed-forward, D on its hidden layer before
+the activation. Taps do not reach across the start of a document.
 """
 
 from __future__ import annotations

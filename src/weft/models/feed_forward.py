@@ -1,7 +1,7 @@
 """The feed-forward: affine maps with an activation between them.
 
-    clipped  min(max(x, 0), 1)      relu  max(x, 0)      gelu  x Phi(x)
-    swiglu   (silu(gate) * up), from one product that gives both
+clipped  min(max(x, 0), 1)      relu  max(x, 0)      gelu  x Phi(x)
+swiglu   (silu(gate) * up), from one product that gives both
 """
 
 from __future__ import annotations
@@ -45,7 +45,9 @@ class FeedForward(nn.Module):
         """What it adds to the stream."""
         last = len(self.weights) - 1
         for place, weight in enumerate(self.weights):
-            stream = nn.functional.linear(stream, weight, self.biases[place] if self.biases else None)
+            stream = nn.functional.linear(
+                stream, weight, self.biases[place] if self.biases else None
+            )
             if place == last:
                 break
             if self.canon is not None and place == 0:

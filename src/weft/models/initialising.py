@@ -19,7 +19,9 @@ Recipe = Literal["gpt2", "depth-scaled", "zero-output"]
 STD = 0.02
 
 
-def initialise(model: Transformer, recipe: Recipe = "depth-scaled", *, seed: int = 0) -> Transformer:
+def initialise(
+    model: Transformer, recipe: Recipe = "depth-scaled", *, seed: int = 0
+) -> Transformer:
     """Give a model its first weights.
 
     Args:
@@ -54,9 +56,7 @@ def _start(module: nn.Module, added: float) -> None:
             nn.init.zeros_(bias)
     elif isinstance(module, Norm):
         nn.init.ones_(module.gain)
-    elif isinstance(module, Canon | Mixing):
-        module.initialise()
-    elif isinstance(module, Positions):
+    elif isinstance(module, Canon | Mixing | Positions):
         module.initialise()
 
 

@@ -43,9 +43,7 @@ def preset(name: str = "mini", *, vocabulary: int = 128, **changes: Any) -> Tran
     known = [field.name for field in fields(TransformerConfig)]
     for key in changes:
         if key not in known:
-            raise WeftError(
-                f"a model has no '{key}'", remedy=did_you_mean(key, known).capitalize()
-            )
+            raise WeftError(f"a model has no '{key}'", remedy=did_you_mean(key, known).capitalize())
     layers, heads, width = PRESETS[name]
     activation = changes.get("activation", "swiglu")
     values: dict[str, Any] = {

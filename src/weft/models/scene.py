@@ -1,6 +1,6 @@
 """What all layers of a forward pass share: where tokens stand, and who may see whom.
 
-    b  sequences   l  queries   m  keys; the last query stands where the last key does
+b  sequences   l  queries   m  keys; the last query stands where the last key does
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Scene:
         return self.positions[..., :, None] - self.key_positions[..., None, :]
 
     def order(self) -> Tensor:
-        """l m: how many tokens to the left of each query each key stands, whatever positions say."""
+        """l m: how many tokens to the left of each query each key is, whatever positions say."""
         device = self.positions.device
         keys = torch.arange(self.keys, device=device)
         return keys[self.keys - self.queries :, None] - keys[None, :]

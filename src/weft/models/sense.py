@@ -45,7 +45,7 @@ def check(config: TransformerConfig) -> None:
 
 
 def _check_sizes(config: TransformerConfig) -> None:
-    for key in ("vocabulary", "outputs", "width", "heads", "layers", "window", "global_every"):
+    for key in ("vocabulary", "outputs", "width", "layers", "window", "global_every"):
         if getattr(config, key) < 1:
             _refuse(f"{key} is {getattr(config, key)}", "It must be at least 1")
     if config.tied and config.vocabulary != config.outputs:

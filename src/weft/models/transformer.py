@@ -1,7 +1,7 @@
 """The one Transformer: compiled and trained models are the same class.
 
-A layer is attention and a feed-forward, each added to the stream. The position of every tensor's axes
-is given by letters:
+A layer is attention and a feed-forward, each added to the stream. The position of every tensor's
+axes is given by letters:
 
     b  sequences   l  positions (queries)   m  positions (keys)   h  heads   d  stream
 """
@@ -212,7 +212,9 @@ class Transformer(nn.Module):
     def _logits(self, stream: Tensor) -> Tensor:
         if self.norm is not None:
             stream = self.norm(stream)
-        return nn.functional.linear(stream, self.embedding if self.config.tied else self.unembedding)
+        return nn.functional.linear(
+            stream, self.embedding if self.config.tied else self.unembedding
+        )
 
     def _limit(self, layers: int | None) -> int:
         most = self.config.layers * self.config.loops
@@ -305,9 +307,7 @@ class Transformer(nn.Module):
         bias = self.position.bias(scene)
         for number in range(count):
             layer = self.layers[number % len(self.layers)]
-            stream = layer(
-                stream, scene, self.position, bias, tap=within(tap, f"blocks.{number}.")
-            )
+            stream = layer(stream, scene, self.position, bias, tap=within(tap, f"blocks.{number}."))
         ran = torch.full((len(tokens),), count, device=tokens.device)
         return Output(self._logits(stream), stream, ran, torch.ones_like(ran, dtype=torch.bool))
 

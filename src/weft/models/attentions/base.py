@@ -1,8 +1,8 @@
-"""How heads weigh what they see: from queries, keys and values (b h l k) to what is found (b h l v).
+"""How heads weigh what they see: from queries, keys and values (b h l k) to what is found.
 
-Every mechanism has the formula as it stands (`weights`, all pairs written out, in any precision) and
-may have a quicker way to the same result (`fast`). While generating, `memory` keeps what later tokens
-need of earlier ones.
+Every mechanism has the formula as it stands (`weights`, all pairs written out, in any precision)
+and may have a quicker way to the same result (`fast`). While generating, `memory` keeps what later
+tokens need of earlier ones.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from weft.models.bias import Bias
 from weft.models.config import TransformerConfig
 from weft.models.memory import Memory, remembered
 from weft.models.scene import Scene
+
 
 class Mixing(nn.Module):
     """A way to weigh values; `number` is the layer's place in the model."""

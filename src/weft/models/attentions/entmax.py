@@ -2,9 +2,9 @@
 
     A_ij = [ (alpha - 1) s_ij - tau_i ]_+ ^ (1 / (alpha - 1))    tau_i such that the row sums to 1
 
-alpha = 1.5 unless the config says otherwise; towards 1 it becomes softmax, 2 is sparsemax. tau is found
-by Newton's method from max - 1, from where it approaches the root from below without overshooting:
-8 steps reach float64's precision on rows of 4,096. The gradient needs no steps: with
+alpha = 1.5 unless the config says otherwise; towards 1 it becomes softmax, 2 is sparsemax. tau is
+found by Newton's method from max - 1, from where it approaches the root from below without
+overshooting: 8 steps reach float64's precision on rows of 4,096. The gradient needs no steps: with
 u = A^(2 - alpha) on the support,
 
     dL/ds = u * (g - <u, g> / sum u)
@@ -44,7 +44,7 @@ class _Entmax(torch.autograd.Function):
         return weights
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:  # type: ignore[override]
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
         (weights,) = ctx.saved_tensors
         shares = weights.pow(2 - ctx.alpha).where(weights > 0, 0.0)
         mean = (shares * gradient).sum(-1, keepdim=True) / shares.sum(-1, keepdim=True)

@@ -2,8 +2,8 @@
 
     A_i = softmax_j( s_h log(n_i) q_i · k_j / sqrt(D) + bias )
 
-n_i is how many keys a query sees: i + 1 in a decoder, the length in an encoder. So attention does not
-fade as sequences grow: a score that wins among 100 wins among 10,000. s_h is learned.
+n_i is how many keys a query sees: i + 1 in a decoder, the length in an encoder. So attention does
+not fade as sequences grow: a score that wins among 100 wins among 10,000. s_h is learned.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """PaTH: positions as products of Householder-like transformations (Yang et al. 2025).
 
-    s_ij = q_i^T ( prod_{l = j+1 .. i} H_l ) k_j / sqrt(D)    H_l = I - beta_l w_l w_l^T    |w_l| = 1
+    s_ij = q_i^T ( prod_{l = j+1 .. i} H_l ) k_j / sqrt(D)    H_l = I - beta_l w_l w_l^T
 
-H_i is included, H_j is not. w is a low-rank projection of the stream, mixed over three positions by a
-short convolution, with SiLU, and normalised; beta = 2 sigmoid(.) lies between 0 and 2. The product of
-many has a closed form: with Q, K, W as rows and b = diag(beta),
+H_i is included, H_j is not. w is a low-rank projection of the stream, mixed over three positions by
+a short convolution, with SiLU, and normalised to length 1; beta = 2 sigmoid(.) lies between 0 and 2. The
+product of many has a closed form: with Q, K, W as rows and b = diag(beta),
 
     S = tril(Q K^T) - tril(Q W^T) (I + tril(b W W^T, -1))^-1 b tril(W K^T, -1)
 
@@ -51,8 +51,8 @@ class Path(Softmax):
         linear = nn.functional.linear
         wide_axes = linear(linear(stream, self.down), self.up)
         mixed = shifted_sum(wide_axes, self.taps, scene, memory, "axes")
-        axes = nn.functional.silu(mixed).unflatten(-1, (self.config.heads, -1)).transpose(1, 2)
-        axes = nn.functional.normalize(axes.to(wide), dim=-1)
+        axes = nn.functional.silu(mixed).view(*mixed.shape[:2], self.config.heads, -1)
+        axes = nn.functional.normalize(axes.transpose(1, 2).to(wide), dim=-1)
         beta = 2 * linear(stream, self.strength, self.strength_bias).to(wide).sigmoid()
         return query, key, (axes, beta.transpose(1, 2))  # b h l k, b h l
 
@@ -91,7 +91,8 @@ class Path(Softmax):
         bias: Bias | None,
         scene: Scene,
     ) -> Tensor | None:
-        return path_attention(query, key, value, *extra, self.scale, scene)
+        axes, beta = extra
+        return path_attention(query, key, value, axes, beta, self.scale, scene)
 
     def initialise(self) -> None:
         nn.init.normal_(self.down, std=0.02)
@@ -108,5 +109,5 @@ def path_scores(query: Tensor, key: Tensor, axes: Tensor, beta: Tensor) -> Tenso
     asked = (query @ axes.transpose(-1, -2)).tril()
     among = (beta[..., None] * (axes @ axes.transpose(-1, -2))).tril(-1)
     held = beta[..., None] * (axes @ key.transpose(-1, -2)).tril(-1)
-    solved = torch.linalg.solve_triangular(among, held, upper=False, unitriangular=True)
+    solved: Tensor = torch.linalg.solve_triangular(among, held, upper=False, unitriangular=True)
     return plain - asked @ solved

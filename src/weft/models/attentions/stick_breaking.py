@@ -2,9 +2,9 @@
 
     A_ij = sigmoid(z_ij) prod_{j < l < i} (1 - sigmoid(z_il))    z_ij = q_i · k_j / sqrt(D), j < i
 
-Each query breaks a stick from the right: the nearest key takes its share, the next one a share of what
-is left. There is no softmax, and no position is told: recency is built in. What no key takes is
-dropped, so rows sum to at most 1 and the first row is 0. In logarithms
+Each query breaks a stick from the right: the nearest key takes its share, the next one a share of
+what is left. There is no softmax, and no position is told: recency is built in. What no key takes
+is dropped, so rows sum to at most 1 and the first row is 0. In logarithms
 
     log A_ij = z_ij - sum_{l = j .. i-1} softplus(z_il)
 

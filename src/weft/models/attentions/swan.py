@@ -3,8 +3,8 @@
     every `global_every`-th layer, the first included, sees everything and is told no positions;
     the others see the last `window` tokens, and are told positions (rotary, say)
 
-The authors interleave one global layer with three local ones of window 512, and report that all of a
-kind first is clearly worse.
+The authors interleave one global layer with three local ones of window 512, and report that all of
+a kind first is clearly worse.
 """
 
 from __future__ import annotations

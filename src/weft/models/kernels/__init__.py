@@ -1,6 +1,6 @@
 """Quick ways to what the formulas say; each gives None where it does not apply.
 
-    q, k  b h l k      v  b h m v
+q, k  b h l k      v  b h m v
 """
 
 from weft.models.kernels.softmax import forgetting_attention, softmax_attention

@@ -1,4 +1,4 @@
-"""Softmax attention by FlexAttention, on a GPU: biases on distances, windows and documents, fused."""
+"""Softmax attention by FlexAttention, on a GPU: biases, windows and documents as functions."""
 
 from __future__ import annotations
 
@@ -27,19 +27,21 @@ def flex_softmax(
 
     length = query.shape[2]
     plain = scene.is_plain
-    mask = _block_mask(length, scene.causal, window, query.device) if plain else _masked(scene, window)
-    attend = flex_attention if torch.compiler.is_compiling() else _compiled()
-    found: Tensor = attend(
-        query, key, value, score_mod=_scoring(bias, scene), block_mask=mask, scale=scale
+    mask = (
+        _block_mask(length, scene.causal, window, query.device) if plain else _masked(scene, window)
     )
-    return found
+    attend: Callable[..., Tensor] = _compiled()
+    if torch.compiler.is_compiling():
+        attend = flex_attention
+    scoring = _scoring(bias, scene)
+    return attend(query, key, value, score_mod=scoring, block_mask=mask, scale=scale)
 
 
 @lru_cache(maxsize=1)
 def _compiled() -> Callable[..., Tensor]:
     from torch.nn.attention.flex_attention import flex_attention
 
-    return torch.compile(flex_attention, dynamic=False)  # type: ignore[return-value]
+    return torch.compile(flex_attention, dynamic=False)
 
 
 def _scoring(bias: Bias | None, scene: Scene) -> Callable[..., Tensor] | None:

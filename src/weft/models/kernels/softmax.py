@@ -1,8 +1,8 @@
 """Softmax attention by PyTorch's fused kernels.
 
-Without a bias, or with one that is written out, `scaled_dot_product_attention` applies on any device.
-Biases on distances, windows and documents are functions that FlexAttention fuses on a GPU; it cannot
-train on a CPU, where they are written out instead.
+Without a bias, or with one that is written out, `scaled_dot_product_attention` applies on any
+device. Biases on distances, windows and documents are functions that FlexAttention fuses on a GPU;
+it cannot train on a CPU, where they are written out instead.
 """
 
 from __future__ import annotations

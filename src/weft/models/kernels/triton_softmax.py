@@ -77,16 +77,7 @@ DQ = ((128, 64, 8, 3), (128, 64, 4, 3), (64, 64, 4, 2), (64, 64, 4, 3), (64, 32,
 @triton.jit
 def _head(base, head, heads, stride_b, stride_h):
     """Where a head begins; `head` counts those of all sequences."""
-    if base is None:
-        return base
     return base + (head // heads).to(tl.int64) * stride_b + (head % heads).to(tl.int64) * stride_h
-
-
-@triton.jit
-def _slope(slopes, head, heads):
-    if slopes is None:
-        return slopes
-    return tl.load(slopes + head % heads)
 
 
 @triton.jit
@@ -95,7 +86,8 @@ def _tile(base, places, stride, length, WIDTH: tl.constexpr, MASKED: tl.constexp
     at = base + places[:, None] * stride + tl.arange(0, WIDTH)[None, :]
     if MASKED:
         return tl.load(at, mask=places[:, None] < length, other=0.0)
-    return tl.load(at)
+    else:
+        return tl.load(at)
 
 
 @triton.jit
@@ -113,7 +105,8 @@ def _numbers(base, places, length, other, MASKED: tl.constexpr):
     """One number for each of some tokens."""
     if MASKED:
         return tl.load(base + places, mask=places < length, other=other)
-    return tl.load(base + places)
+    else:
+        return tl.load(base + places)
 
 
 @triton.jit
@@ -121,8 +114,9 @@ def _origin(sums, place):
     """c of the token that others are relative to."""
     if sums is None:
         return 0.0
-    c = tl.load(sums + place)
-    return tl.where(c < float("inf"), c, 0.0)
+    else:
+        c = tl.load(sums + place)
+        return tl.where(c < float("inf"), c, 0.0)
 
 
 @triton.jit
@@ -163,10 +157,10 @@ def _key_range(firsts, start, length, ROWS: tl.constexpr, COLS: tl.constexpr):
     diagonal = start // COLS * COLS
     if firsts is None:
         return 0, 0, diagonal
-    lowest = tl.load(firsts + start) // COLS * COLS
-    highest = tl.load(firsts + tl.minimum(start + ROWS, length) - 1)
-    everybody = tl.minimum(tl.cdiv(highest, COLS) * COLS, diagonal)
-    return lowest, everybody, diagonal
+    else:
+        low = tl.load(firsts + start) // COLS * COLS
+        highest = tl.load(firsts + tl.minimum(start + ROWS, length) - 1)
+        return low, tl.minimum(tl.cdiv(highest, COLS) * COLS, diagonal), diagonal
 
 
 @triton.jit
@@ -176,9 +170,10 @@ def _query_range(lasts, start, length, ROWS: tl.constexpr, COLS: tl.constexpr):
     below = tl.cdiv(start + COLS, ROWS) * ROWS
     if lasts is None:
         return low, below, length, length
-    end = tl.load(lasts + tl.minimum(start + COLS, length) - 1) + 1
-    everybody = (tl.load(lasts + start) + 1) // ROWS * ROWS
-    return low, below, tl.maximum(everybody, below), end
+    else:
+        end = tl.load(lasts + tl.minimum(start + COLS, length) - 1) + 1
+        everybody = (tl.load(lasts + start) + 1) // ROWS * ROWS
+        return low, below, tl.maximum(everybody, below), end
 
 
 @triton.jit
@@ -222,11 +217,13 @@ def _forward_kernel(
     head = tl.program_id(1)
     start = (tl.num_programs(0) - 1 - tl.program_id(0)) * ROWS
     rows = start + tl.arange(0, ROWS)
-    sums = _head(Sums, head, heads, c_b, c_h)
-    slope = _slope(Slopes, head, heads)
-    firsts = _head(Firsts, head, heads, f_b, 0)
-    first = None
-    if firsts is not None:
+    sums, slope, firsts, first = Sums, Slopes, Firsts, None
+    if Sums is not None:
+        sums = _head(Sums, head, heads, c_b, c_h)
+    if Slopes is not None:
+        slope = tl.load(Slopes + head % heads)
+    if Firsts is not None:
+        firsts = _head(Firsts, head, heads, f_b, 0)
         first = _numbers(firsts, rows, length, 0, not EVEN)
     origin = _origin(sums, start)
     q = _tile(_head(Q, head, heads, q_b, q_h), rows, q_l, length, DK, not EVEN)
@@ -288,12 +285,12 @@ def _gather_keys(
         if sums is not None or slope is not None:
             scores += bias[:, None]
             logs -= _of_queries(sums, slope, rows, origin, at, length, not EVEN)
-        weights = tl.exp2(scores - logs[None, :])
         if MASKED:
             first = None
             if firsts is not None:
                 first = _numbers(firsts, rows, length, 0, not EVEN)
-            weights = tl.where(tl.trans(_seen(rows, cols, first)), weights, 0.0)
+            scores = tl.where(tl.trans(_seen(rows, cols, first)), scores, float("-inf"))
+        weights = tl.exp2(scores - logs[None, :])
         g = _tile(G, rows, g_l, length, DV, not EVEN)
         dv = tl.dot(weights.to(g.dtype), g, dv, input_precision=PRECISION)
         delta = _numbers(Delta, rows, length, 0.0, not EVEN)
@@ -319,10 +316,14 @@ def _dkv_kernel(
     start = tl.program_id(0) * COLS
     cols = start + tl.arange(0, COLS)
     at = tl.minimum(start + COLS, length) - 1  # the key nearest to the queries
-    sums = _head(Sums, head, heads, c_b, c_h)
-    slope = _slope(Slopes, head, heads)
-    firsts = _head(Firsts, head, heads, f_b, 0)
-    lasts = _head(Lasts, head, heads, f_b, 0)
+    sums, slope, firsts, lasts = Sums, Slopes, Firsts, Lasts
+    if Sums is not None:
+        sums = _head(Sums, head, heads, c_b, c_h)
+    if Slopes is not None:
+        slope = tl.load(Slopes + head % heads)
+    if Firsts is not None:
+        firsts = _head(Firsts, head, heads, f_b, 0)
+        lasts = _head(Lasts, head, heads, f_b, 0)
     origin = _origin(sums, at)
     bias = _of_keys(sums, slope, cols, origin, at, length, not EVEN)
     k = _tile(_head(K, head, heads, k_b, k_h), cols, k_l, length, DK, not EVEN)
@@ -372,9 +373,9 @@ def _gather_queries(
         scores = tl.dot(q, tl.trans(k), input_precision=PRECISION) * factor
         if sums is not None or slope is not None:
             scores += _of_keys(sums, slope, cols, origin, start, length, ENDS)[None, :]
-        weights = tl.exp2(scores - logs[:, None])
         if MASKED:
-            weights = tl.where(_seen(rows, cols, first), weights, 0.0)
+            scores = tl.where(_seen(rows, cols, first), scores, float("-inf"))
+        weights = tl.exp2(scores - logs[:, None])
         v = _tile(V, cols, v_l, length, DV, ENDS)
         ds = weights * (tl.dot(g, tl.trans(v), input_precision=PRECISION) - delta[:, None])
         dq = tl.dot(ds.to(k.dtype), k, dq, input_precision=PRECISION)
@@ -394,11 +395,13 @@ def _dq_kernel(
     head = tl.program_id(1)
     start = (tl.num_programs(0) - 1 - tl.program_id(0)) * ROWS
     rows = start + tl.arange(0, ROWS)
-    sums = _head(Sums, head, heads, c_b, c_h)
-    slope = _slope(Slopes, head, heads)
-    firsts = _head(Firsts, head, heads, f_b, 0)
-    first = None
-    if firsts is not None:
+    sums, slope, firsts, first = Sums, Slopes, Firsts, None
+    if Sums is not None:
+        sums = _head(Sums, head, heads, c_b, c_h)
+    if Slopes is not None:
+        slope = tl.load(Slopes + head % heads)
+    if Firsts is not None:
+        firsts = _head(Firsts, head, heads, f_b, 0)
         first = _numbers(firsts, rows, length, 0, not EVEN)
     origin = _origin(sums, start)
     q = _tile(_head(Q, head, heads, q_b, q_h), rows, q_l, length, DK, not EVEN)

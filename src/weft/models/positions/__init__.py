@@ -1,8 +1,8 @@
 """How positions are told: one small file for every encoding, with its formula.
 
-`learned` and `sinusoidal` add to the embeddings, `abacus` does so for digits within numbers, `rotary`
-turns queries and keys, `alibi`, `nape`, `t5` and `fire` bias scores, and `randomised` draws the
-positions that another one of these is told. They are joined by `+`, as in `abacus+fire`.
+`learned` and `sinusoidal` add to the embeddings, `abacus` does so for digits within numbers,
+`rotary` turns queries and keys, `alibi`, `nape`, `t5` and `fire` bias scores, and `randomised`
+draws the positions that another one of these is told. They are joined by `+`, as in `abacus+fire`.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
     x_t = E[token_t] + A[place of token t within its number + offset]
 
 The place of a digit counts from 1 at the digit that comes first; tokens that are no digits have the
-place 0. While training, an offset is drawn for every batch (`random_offset`), so that rows of longer
-numbers are trained. Which tokens are digits is part of the model (`set_digits`).
+place 0. While training, an offset is drawn for every batch (`random_offset`), so that rows of
+longer numbers are trained. Which tokens are digits is part of the model (`set_digits`).
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
     s_ij + f_h( psi(i - j) / psi(max(L, i)) )    psi(x) = log(c x + 1)
 
 f is a small network, 1 - 32 - H with ReLU; c and the threshold L are learned and kept positive. The
-normaliser is at least psi(L): short sequences are not stretched. The bias is a function of pairs and
-is written out in full, once for all layers: H T^2 numbers.
+normaliser is at least psi(L): short sequences are not stretched. The bias is a function of pairs
+and is written out in full, once for all layers: H T^2 numbers.
 """
 
 from __future__ import annotations

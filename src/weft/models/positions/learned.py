@@ -2,8 +2,8 @@
 
     x_t = E[token_t] + P[t]
 
-Rows of P that training never reaches are noise. With `randomised` positions, or with an offset that is
-drawn for every batch while training (`random_offset`), all rows are reached.
+Rows of P that training never reaches are noise. With `randomised` positions, or with an offset that
+is drawn for every batch while training (`random_offset`), all rows are reached.
 """
 
 from __future__ import annotations

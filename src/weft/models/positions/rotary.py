@@ -3,8 +3,8 @@
     q_t, k_t are turned: pair m of dimensions by the angle t w_m, w_m = 10000^(-2m / D)
 
 so that the score of i and j depends on i - j. Pairs are halves: dimension m goes with m + D / 2.
-Angles, sines and cosines are computed in float32 at least: angles in bfloat16 are garbage from a few
-hundred positions on.
+Angles, sines and cosines are computed in float32 at least: angles in bfloat16 are garbage from a
+few hundred positions on.
 """
 
 from __future__ import annotations

@@ -3,8 +3,9 @@
     s_ij + b_h[bucket(i - j)]
 
 Distances 0 to 15 have a bucket each; up to 128 sixteen more grow with the logarithm; all beyond
-share the last. An encoder has the half of the buckets for each side. The table is learned, and shared
-by all layers. Buckets are found once, in float64: a logarithm at the border of two rounds otherwise.
+share the last. An encoder has the half of the buckets for each side. The table is learned, and
+shared by all layers. Buckets are found once, in float64: a logarithm at the border of two rounds
+otherwise.
 """
 
 from __future__ import annotations

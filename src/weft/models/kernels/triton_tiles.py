@@ -1,0 +1,169 @@
+"""What the Triton kernels share: tiles of tensors, who may see whom, and which configs to try.
+
+    b  sequences   h  heads   l  tokens   d  width of a head
+
+Tensors are b h l d with any strides but the last, which is 1, so that views of a projection are read
+where they lie. Documents and padding become two numbers for each token, one as a query and one as a
+key: a query sees the keys whose number is its own.
+
+Triton has no types, hence the line below. On a machine without a GPU the kernels run in Triton's
+interpreter, where TRITON_INTERPRET=1 asks for it.
+"""
+# mypy: disable-error-code="import-not-found,import-untyped,no-untyped-def,untyped-decorator"
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import torch
+import triton
+import triton.language as tl
+from torch import Tensor
+
+NEVER = tl.constexpr(-1.0e30)
+"""A score that has no weight; finite, since infinities would meet in differences."""
+
+SHORT = 1024
+"""Lengths below take the first config that is listed; only longer ones are worth tuning for."""
+
+GRAIN = 64
+"""How finely it is said from which key on a query sees any."""
+
+
+@triton.jit
+def tile(base, strides, batch, head, rows, WIDTH: tl.constexpr):
+    """Pointers to rows of a head, rows by WIDTH."""
+    start = base + batch.to(tl.int64) * strides[0] + head.to(tl.int64) * strides[1]
+    return start + rows[:, None] * strides[2] + tl.arange(0, WIDTH)[None, :]
+
+
+@triton.jit
+def read_tile(base, strides, batch, head, rows, length, WIDTH: tl.constexpr):
+    """Rows of a head; 0 beyond the end."""
+    inside = (rows < length)[:, None]
+    return tl.load(tile(base, strides, batch, head, rows, WIDTH), mask=inside, other=0.0)
+
+
+@triton.jit
+def write_tile(base, strides, batch, head, rows, length, values, WIDTH: tl.constexpr):
+    """Write rows of a head."""
+    places = tile(base, strides, batch, head, rows, WIDTH)
+    tl.store(places, values.to(base.dtype.element_ty), mask=(rows < length)[:, None])
+
+
+def interpreting() -> bool:
+    """Whether kernels are interpreted, which somebody has asked for."""
+    return os.environ.get("TRITON_INTERPRET") == "1"
+
+
+def _index_by_tensors() -> None:
+    """Let the interpreter count up to a tensor: NumPy 2.4 makes no number of an array of one."""
+    from triton.runtime import interpreter
+
+    patch = interpreter._patch_lang_tensor
+
+    def patched(tensor: Any, scope: Any) -> None:
+        patch(tensor, scope)
+        scope.set_attr(tensor, "__index__", lambda self: int(self.handle.data.item()))
+
+    interpreter._patch_lang_tensor = patched
+
+
+if interpreting():
+    _index_by_tensors()
+
+
+def precision(dtype: torch.dtype) -> str:
+    """How products of float32 are to be computed: close to float32, on the matrix units."""
+    return "tf32x3" if dtype == torch.float32 else "tf32"
+
+
+def part() -> Any:
+    """The type into which float32 is split for exact products with zeros and ones."""
+    return tl.float32 if interpreting() else tl.bfloat16
+
+
+def tuned(choices: Sequence[tuple[int, int, int, int]], reset: Sequence[str] = ()) -> Any:
+    """A decorator that tries (queries, keys, warps, stages); the first is the one for short texts."""
+    if interpreting():
+        choices = [(32, 16, 4, 1)]
+    configs = [
+        triton.Config({"QUERIES": m, "KEYS": n}, num_warps=warps, num_stages=stages)
+        for m, n, warps, stages in choices
+    ]
+    return triton.autotune(
+        configs,
+        key=["WIDTH", "VALUES", "DOCUMENTS", "long"],
+        reset_to_zero=list(reset),
+        prune_configs_by={"early_config_prune": _worth_trying},
+    )
+
+
+def _worth_trying(configs: list[Any], named: dict[str, Any], **_: Any) -> list[Any]:
+    narrow = named["query"].dtype != torch.float32
+    return configs if named["long"] and narrow else configs[:1]
+
+
+def launched(query: Tensor) -> Callable[[dict[str, int]], tuple[int, int]]:
+    """A program for each block of queries of each head."""
+    batch, heads, length, _ = query.shape
+    return lambda meta: (triton.cdiv(length, meta["QUERIES"]), batch * heads)
+
+
+def sizes(query: Tensor) -> tuple[int, int, int]:
+    """Heads, length, and whether it is worth tuning for."""
+    return query.shape[1], query.shape[2], int(query.shape[2] >= SHORT)
+
+
+def shapes(query: Tensor, value: Tensor, numbers: Tensor | None) -> dict[str, Any]:
+    """What is compiled into a kernel."""
+    return {
+        "WIDTH": query.shape[-1],
+        "VALUES": value.shape[-1],
+        "DOCUMENTS": numbers is not None,
+        "PRECISION": precision(query.dtype),
+    }
+
+
+def rowed(tensors: Sequence[Tensor]) -> Iterator[Tensor]:
+    """Tensors whose last stride is 1."""
+    for tensor in tensors:
+        yield tensor if tensor.stride(-1) == 1 else tensor.contiguous()
+
+
+def widened(tensor: Tensor) -> Tensor:
+    """With zeros up to the next power of two that a tile can have."""
+    width = max(16, triton.next_power_of_2(tensor.shape[-1]))
+    missing = width - tensor.shape[-1]
+    return torch.nn.functional.pad(tensor, (0, missing)) if missing else tensor
+
+
+def empty_heads(like: Tensor, width: int) -> Tensor:
+    """b h l width, laid out b l h width, as what comes next wants it."""
+    batch, heads, length, _ = like.shape
+    return like.new_empty(batch, length, heads, width).transpose(1, 2)
+
+
+def first_keys(queries: Tensor, keys: Tensor) -> Tensor:
+    """b l: a key before which a query sees none, from the numbers (b l) of both.
+
+    A stretch of queries and one of keys have nothing in common where the ranges of their numbers
+    have not; for documents that follow each other that is nearly tight, and right for any others.
+    """
+    low, high = _ranges(queries)
+    least, most = _ranges(keys)
+    meet = (least[:, None] <= high[:, :, None]) & (most[:, None] >= low[:, :, None])
+    first = meet.int().argmax(-1).to(torch.int32) * GRAIN
+    return first.repeat_interleave(GRAIN, 1)[:, : queries.shape[1]].contiguous()
+
+
+def _ranges(numbers: Tensor) -> tuple[Tensor, Tensor]:
+    """The least and the greatest number of each stretch."""
+    missing = -numbers.shape[1] % GRAIN
+    if missing:
+        last = numbers[:, -1:].expand(-1, missing)
+        numbers = torch.cat([numbers, last], 1)
+    stretches = numbers.unflatten(1, (-1, GRAIN))
+    return stretches.amin(-1), stretches.amax(-1)
