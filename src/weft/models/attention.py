@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from weft.models.attentions import MIXINGS
-from weft.models.attentions.base import masked
+from weft.models.attentions.base import masked, weighed
 from weft.models.attentions.softmax import with_sink
 from weft.models.attentions.swan import Swan
 from weft.models.bias import Bias
@@ -101,7 +101,7 @@ class Attention(nn.Module):
         if self.canon is not None:
             flat = self.canon(flat, scene, memory)
         projected = flat.view(*flat.shape[:2], config.heads, sum(sizes)).transpose(1, 2)
-        query, key, value = projected.split(sizes, -1)
+        query, key, value = torch.split(projected, sizes, -1)
         return query, key, value
 
     def _one(self, stream: Tensor, matrix: Tensor) -> Tensor:
@@ -135,10 +135,12 @@ class Attention(nn.Module):
     ) -> Tensor:
         """Softmax with a bias for every offset and a sink."""
         scores = self.mixing.scores(query, key, bias, scene)
-        if self.config.offsets is not None:
+        if hasattr(self, "bias"):
             scores = scores + self._relative_bias(scene).to(scores.dtype)
-        scores = masked(scores, self.mixing.seen(scene))
-        return with_sink(scores, self.sink) if self.config.sink else scores.softmax(-1)
+        seen = self.mixing.seen(scene)
+        if not self.config.sink:
+            return weighed(scores, seen)
+        return with_sink(masked(scores, seen), self.sink)
 
     def _relative_bias(self, scene: Scene) -> Tensor:
         """h l m: the bias of each offset; offsets beyond the window share the outermost entries."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from weft.models.drawing import uniform
 from weft.models.memory import Memory
 from weft.models.scene import Scene
 
@@ -32,7 +33,7 @@ class Canon(nn.Module):
 
     def initialise(self) -> None:
         """As PyTorch starts a convolution of this size."""
-        nn.init.uniform_(self.taps, -(TAPS**-0.5), TAPS**-0.5)
+        uniform(self.taps, TAPS**-0.5)
 
 
 def shifted_sum(

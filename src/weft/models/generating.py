@@ -42,6 +42,22 @@ def generate(
             f"a model of kind '{model.config.kind}' cannot continue a text by itself",
             remedy="Use a decoder",
         )
+    training = model.training
+    model.eval()
+    try:
+        return _continued(model, tokens, steps, stop, temperature, cache)
+    finally:
+        model.train(training)
+
+
+def _continued(
+    model: Transformer,
+    tokens: Tensor,
+    steps: int,
+    stop: int | None,
+    temperature: float,
+    cache: bool,
+) -> Tensor:
     kept = memories(model) if cache and can_remember(model) else None
     new = tokens.shape[1]
     for _ in range(steps):

@@ -10,6 +10,7 @@ from torch import nn
 from weft.models.attention import Attention
 from weft.models.attentions import Mixing
 from weft.models.canon import Canon
+from weft.models.drawing import normal
 from weft.models.feed_forward import FeedForward
 from weft.models.layer import Norm
 from weft.models.positions import Positions
@@ -31,14 +32,13 @@ def initialise(
             did; `zero-output` starts it at zero, so that the model starts as its embedding.
         seed: the same seed gives the same weights, on any device.
     """
-    generator = torch.Generator().manual_seed(seed)
     depth = model.config.layers * model.config.loops
     added = {"gpt2": STD, "depth-scaled": STD / (2 * depth) ** 0.5, "zero-output": 0.0}[recipe]
     with torch.random.fork_rng(devices=[]), torch.no_grad():
-        torch.manual_seed(int(torch.randint(2**62, (), generator=generator)))
-        _normal(model.embedding, STD)
+        torch.default_generator.manual_seed(seed)
+        normal(model.embedding, STD)
         if not model.config.tied:
-            _normal(model.unembedding, STD)
+            normal(model.unembedding, STD)
         for module in model.modules():
             _start(module, added)
     return model
@@ -47,20 +47,14 @@ def initialise(
 def _start(module: nn.Module, added: float) -> None:
     if isinstance(module, Attention):
         for matrix in (module.query, module.key, module.value):
-            _normal(matrix, STD)
-        _normal(module.output, added)
+            normal(matrix, STD)
+        normal(module.output, added)
     elif isinstance(module, FeedForward):
         for place, weight in enumerate(module.weights):
-            _normal(weight, added if place == len(module.weights) - 1 else STD)
+            normal(weight, added if place == len(module.weights) - 1 else STD)
         for bias in module.biases:
             nn.init.zeros_(bias)
     elif isinstance(module, Norm):
         nn.init.ones_(module.gain)
     elif isinstance(module, Canon | Mixing | Positions):
         module.initialise()
-
-
-def _normal(tensor: torch.Tensor, std: float) -> None:
-    """Drawn on the CPU, so that devices agree."""
-    drawn = torch.randn(tensor.shape) * std
-    tensor.copy_(drawn)

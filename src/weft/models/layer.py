@@ -13,7 +13,7 @@ from weft.models.feed_forward import FeedForward
 from weft.models.memory import Memory
 from weft.models.positions import Position
 from weft.models.scene import Scene
-from weft.models.taps import Tap
+from weft.models.taps import Tap, within
 
 
 class Norm(nn.Module):
@@ -64,7 +64,8 @@ class Layer(nn.Module):
         stream = self._add(stream, added, 0, "hook_attn_out", "hook_resid_mid", tap)
         if self.cross is not None and source is not None and source_scene is not None:
             told = self._before(stream, 2, "", scene, memory)
-            added = self.cross(told, source_scene, source=source)
+            seen = within(tap, "cross_")
+            added = self.cross(told, source_scene, tap=seen, source=source)
             stream = self._add(stream, added, 2, "hook_cross_out", "hook_resid_cross", tap)
         told = self._before(stream, 1, "C", scene, memory)
         added = self.feed_forward(told, scene, memory, tap)

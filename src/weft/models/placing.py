@@ -22,20 +22,16 @@ def place(
     causal: bool | None = None,
 ) -> Scene:
     """The scene of a batch (b l); the arguments are those of the model."""
-    length, device = tokens.shape[1], tokens.device
-    positions = torch.arange(length, device=device)
-    offset = None
+    places = torch.arange(tokens.shape[1], device=tokens.device)
+    valid = None if lengths is None else places < lengths[:, None]
+    positions = places if documents is None else places - beginnings(documents)
     if "randomised" in config.encodings:
         assert config.positions is not None
-        positions = randomised(length, config.positions, training, device)
-    elif documents is not None:
-        positions = within_documents(documents)
+        positions = randomised(_parts(places, documents, valid), config.positions, training)
+    offset = None
     if training and config.random_offset:
-        offset = torch.randint(config.random_offset + 1, (), device=device)
+        offset = torch.randint(_farthest(config, len(places)) + 1, (), device=tokens.device)
         positions = positions + offset
-        if config.positions is not None:
-            positions = positions.clamp(max=config.positions - 1)
-    valid = None if lengths is None else torch.arange(length, device=device) < lengths[:, None]
     return Scene(
         positions=positions,
         key_positions=positions,
@@ -47,12 +43,28 @@ def place(
     )
 
 
-def within_documents(documents: Tensor) -> Tensor:
-    """The position of each token within its document (b l)."""
+def beginnings(documents: Tensor) -> Tensor:
+    """Where the document of each token begins (b l)."""
     places = torch.arange(documents.shape[1], device=documents.device).expand_as(documents)
     begins = torch.ones_like(documents, dtype=torch.bool)
     begins[:, 1:] = documents[:, 1:] != documents[:, :-1]
-    return places - torch.where(begins, places, 0).cummax(-1).values
+    return torch.where(begins, places, 0).cummax(-1).values
+
+
+def _parts(places: Tensor, documents: Tensor | None, valid: Tensor | None) -> Tensor:
+    """l or b l: where the document of each token begins; padding is one more document."""
+    begins = torch.zeros_like(places) if documents is None else beginnings(documents)
+    if valid is None:
+        return begins
+    return torch.where(valid, begins, valid.sum(-1, keepdim=True))
+
+
+def _farthest(config: TransformerConfig, length: int) -> int:
+    """How far positions may be moved: a table of them must hold the last one."""
+    if "learned" not in config.encodings:
+        return config.random_offset
+    assert config.positions is not None
+    return min(config.random_offset, config.positions - length)
 
 
 def key_scene(scene: Scene, new: int) -> Scene:

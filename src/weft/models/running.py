@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import torch
@@ -10,6 +11,7 @@ from torch import Tensor, nn
 
 from weft.models.compact import CompactLayer
 from weft.models.scene import Scene
+from weft.models.taps import Tap, within
 
 if TYPE_CHECKING:
     from weft.models.transformer import Transformer
@@ -21,11 +23,9 @@ Watcher = Callable[[int, str, Tensor, Tensor], None]
 class Running:
     """The sequences of a batch that have not halted, with streams (b l d)."""
 
-    def __init__(
-        self, model: Transformer, stream: Tensor, lengths: Tensor, backend: str = "auto"
-    ) -> None:
-        self.config, self.model, self.backend = model.config, model, backend
-        self.stream = stream
+    def __init__(self, model: Transformer, stream: Tensor, lengths: Tensor, scene: Scene) -> None:
+        self.config, self.model, self.scene = model.config, model, scene
+        self.stream = self.first = stream
         self.final = stream.clone()
         self._start(len(lengths), stream.shape[1], lengths)
 
@@ -63,8 +63,10 @@ class Running:
 
     def step(self, layer: nn.Module, number: int, watch: Watcher | None) -> None:
         """Run a layer."""
-        before = self.stream
+        before = told = self.stream
         scene = self._scene()
+        if injects(self.model, number - 1):
+            told = before + self.first
 
         def tap(name: str, tensor: Tensor) -> Tensor:
             if name == "hook_resid_mid" and watch is not None:
@@ -73,7 +75,7 @@ class Running:
 
         position = self.model.position
         bias = position.bias(scene)
-        after = layer(before, scene, position, bias, tap=None if watch is None else tap)
+        after = layer(told, scene, position, bias, tap=None if watch is None else tap)
         if self.config.halting == "position" and self.config.halt is not None:
             still = before[..., self.config.halt] > 0.5
             after = torch.where(still[..., None], before, after)
@@ -83,14 +85,16 @@ class Running:
 
     def _scene(self) -> Scene:
         """Where the sequences that are left stand."""
-        places = torch.arange(self.stream.shape[1], device=self.stream.device)
-        valid = None if bool(self.valid.all()) else self.valid
-        return Scene(
-            positions=places,
-            key_positions=places,
-            valid=valid,
-            causal=self.config.causal,
-            backend=self.backend,
+        whole, length = self.scene, self.stream.shape[1]
+        positions, documents = whole.positions[..., :length], whole.documents
+        if positions.dim() == 2:
+            positions = positions[self.rows]
+        return replace(
+            whole,
+            positions=positions,
+            key_positions=positions,
+            documents=None if documents is None else documents[self.rows, :length],
+            valid=None if bool(self.valid.all()) else self.valid,
         )
 
     def has_halted(self) -> Tensor:
@@ -105,6 +109,7 @@ class Running:
     def cut(self, kept: Tensor, length: int) -> None:
         """Keep the streams of some sequences, up to a length."""
         self.stream = self.stream[kept][:, :length]
+        self.first = self.first[kept][:, :length]
 
     def finals(self) -> Tensor:
         """The last streams of all sequences (b l d)."""
@@ -146,3 +151,52 @@ class CompactRunning(Running):
 
     def finals(self) -> Tensor:
         return self.layer.spread(self.final)
+
+
+def injects(model: Transformer, number: int) -> bool:
+    """Whether the embedding is added to the stream before a layer, counted over loops from 0."""
+    return model.config.inject and number > 0 and number % len(model.layers) == 0
+
+
+def run_tapped(
+    model: Transformer, stream: Tensor, scene: Scene, limit: int, tap: Tap
+) -> tuple[Tensor, Tensor, Tensor]:
+    """All sequences together, none frozen away: the last stream, the layers of each, who halted.
+
+    What has halted stays as it is, and that is what the tap sees of it after a layer.
+    """
+    bias, first = model.position.bias(scene), stream
+    ran = torch.zeros(len(stream), dtype=torch.long, device=stream.device)
+    held = _held(model, stream, scene)
+    for number in range(limit):
+        if bool(held.all()):
+            break
+        told = stream + first if injects(model, number) else stream
+        keeping = _keeping(within(tap, f"blocks.{number}."), stream, held)
+        ran = ran + ~held.all(-1)
+        layer = model.layers[number % len(model.layers)]
+        stream = layer(told, scene, model.position, bias, tap=keeping)
+        held = _held(model, stream, scene)
+    return stream, ran, held.all(-1)
+
+
+def _held(model: Transformer, stream: Tensor, scene: Scene) -> Tensor:
+    """b l: what stays as it is; all of a sequence, or single positions of it."""
+    config = model.config
+    if config.halt is None:
+        return torch.zeros(stream.shape[:2], dtype=torch.bool, device=stream.device)
+    halted = stream[..., config.halt] > 0.5
+    whole = halted if scene.valid is None else halted | ~scene.valid
+    done = whole.all(-1, keepdim=True).expand_as(halted)
+    return done | halted if config.halting == "position" else done
+
+
+def _keeping(tap: Tap | None, before: Tensor, held: Tensor) -> Tap:
+    """A tap before which what is held is put back as it was."""
+
+    def keeping(name: str, tensor: Tensor) -> Tensor:
+        if name == "hook_resid_post":
+            tensor = torch.where(held[..., None], before, tensor)
+        return tensor if tap is None else tap(name, tensor)
+
+    return keeping

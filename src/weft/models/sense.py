@@ -15,6 +15,10 @@ BIASED = ("alibi", "nape", "t5", "fire")
 POSITIONS = ("none", *EMBEDDED, "randomised", *ROTATED, *BIASED)
 ATTENTIONS = ("softmax", "forgetting", "path", "stick-breaking", "entmax", "swan", "log-scaled")
 ACTIVATIONS = ("clipped", "relu", "gelu", "swiglu")
+AT_LEAST_ONE = (
+    "vocabulary", "outputs", "width", "key_width", "value_width", "layers", "loops", "window",
+    "global_every",
+)  # fmt: skip
 CHOICES = {
     "kind": ("encoder", "decoder", "encoder-decoder"),
     "attention": ATTENTIONS,
@@ -38,20 +42,33 @@ def check(config: TransformerConfig) -> None:
     for place in config.canon:
         if place not in "ABCD" or config.canon.count(place) > 1:
             _refuse(f"canon '{config.canon}' is not some of A, B, C and D", "Write it as in 'AC'")
-    if config.canon and not config.causal:
+    if config.canon and config.kind != "decoder":
         _refuse("Canon layers look to the left, and an encoder to both sides", "Use a decoder")
     if config.activation == "swiglu" and len(config.hidden) != 1:
         _refuse("a SwiGLU has one hidden layer", "Give one hidden width")
 
 
 def _check_sizes(config: TransformerConfig) -> None:
-    for key in ("vocabulary", "outputs", "width", "layers", "window", "global_every"):
+    for key in AT_LEAST_ONE:
         if getattr(config, key) < 1:
             _refuse(f"{key} is {getattr(config, key)}", "It must be at least 1")
+    for key in ("heads", "random_offset", "encoder_layers"):
+        if getattr(config, key) < 0:
+            _refuse(f"{key} is {getattr(config, key)}", "It must not be negative")
     if config.tied and config.vocabulary != config.outputs:
         _refuse("a tied output projection has a class for each token", "Make outputs = vocabulary")
     if config.halt is not None and config.layers > 1:
         _refuse("halting is for one layer that is looped", "Set layers=1 and loops")
+    if config.halt is not None and not 0 <= config.halt < config.width:
+        _refuse(f"the stream has no dimension {config.halt} to halt by", "Choose one below width")
+    if config.halt is not None and config.kind == "encoder-decoder":
+        _refuse("an encoder-decoder does not halt", "Leave out halt, or use another kind")
+    if config.encoder_layers and config.kind != "encoder-decoder":
+        _refuse(
+            f"a model of kind '{config.kind}' has one kind of layers", "Leave out encoder_layers"
+        )
+    if config.inject and config.loops == 1:
+        _refuse("inject adds the embedding before loops after the first", "Set loops above 1")
     if not 1 < config.alpha <= 2:
         _refuse(f"alpha is {config.alpha:g}", "Choose it above 1 and at most 2")
 
@@ -70,6 +87,10 @@ def _check_positions(config: TransformerConfig) -> None:
         _refuse(f"{' and '.join(biased)} are both biases on distances", "Choose one of them")
     if "randomised" in names and len(names) == 1:
         _refuse("'randomised' draws positions for another encoding", "As in 'randomised+rotary'")
+    if "randomised" in names and config.random_offset:
+        _refuse("randomised positions are drawn already", "Leave out random_offset")
+    if config.random_offset and not names:
+        _refuse("random_offset moves positions, and none are told", "Give a position")
     if any(name in ("learned", "randomised", "abacus") for name in names) and not config.positions:
         _refuse(f"position '{config.position}' needs to know how many there are", "Give positions")
     if "rotary" in names and config.key_width % 2:
@@ -78,7 +99,7 @@ def _check_positions(config: TransformerConfig) -> None:
 
 def _check_attention(config: TransformerConfig) -> None:
     kind, names = config.attention, config.encodings
-    if kind in ("path", "stick-breaking", "forgetting") and not config.causal:
+    if kind in ("path", "stick-breaking", "forgetting") and config.kind != "decoder":
         _refuse(f"{kind} attention runs from left to right", "Use a decoder")
     if kind == "stick-breaking" and any(name in BIASED for name in names):
         _refuse("stick-breaking weighs by recency itself, without a bias", "Leave out the position")

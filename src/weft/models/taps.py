@@ -4,7 +4,11 @@ Names follow TransformerLens where they mean the same: `hook_embed`, `blocks.0.h
 `blocks.0.attn.hook_q` (b h l k, heads before positions), `.hook_k`, `.hook_v`, `.hook_pattern`,
 `.hook_z`, `blocks.0.hook_attn_out`, `.hook_resid_mid`, `.mlp.hook_pre`, `.mlp.hook_post`,
 `.hook_mlp_out`, `.hook_resid_post`. Layers that are looped are numbered on: loop 2 of 3 layers is
-`blocks.3` to `blocks.5`. The encoder of an encoder-decoder has `encoder.` in front.
+`blocks.3` to `blocks.5`. The encoder of an encoder-decoder has `encoder.` in front; in its decoder
+there are also `blocks.0.cross_attn.hook_q` and so on, `.hook_cross_out` and `.hook_resid_cross`.
+
+Queries and keys are those that are compared, with positions told. A tap sees weights that a fused
+kernel never writes down: with one, every mechanism runs by its formula.
 """
 
 from __future__ import annotations

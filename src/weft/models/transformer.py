@@ -9,7 +9,7 @@ axes is given by letters:
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -25,7 +25,7 @@ from weft.models.memory import Memory
 from weft.models.placing import key_scene, place
 from weft.models.positions import Positions
 from weft.models.reading import read_stream
-from weft.models.running import CompactRunning, Running, Watcher
+from weft.models.running import CompactRunning, Running, Watcher, injects, run_tapped
 from weft.models.scene import Scene
 from weft.models.taps import Tap, recording, replacing, within
 
@@ -139,18 +139,20 @@ class Transformer(nn.Module):
             backend: `dense` for every mechanism's formula as it stands.
             tap: sees, and may change, what is computed on the way.
         """
-        self._fits(tokens, source)
+        self._fits(tokens, source, watch)
         scene = place(self.config, tokens, lengths, documents, self.training, backend)
         if self.config.halt is not None or watch is not None or self.stream_layout is not None:
+            if tap is not None:
+                return self._run_tapped(tokens, scene, layers, tap)
             return self._run(tokens, scene, lengths, layers, watch, plain)
-        read, read_scene = self._encode(source, source_lengths, backend, tap)
+        read, read_scene = self._encode(source, source_lengths, scene, tap)
         stream = self.embed(tokens, scene)
         if tap is not None:
             stream = tap("hook_embed", stream)
         bias = self.position.bias(scene)
         first = stream
         for number in range(self._limit(layers)):
-            if self.config.inject and number and number % len(self.layers) == 0:
+            if injects(self, number):
                 stream = stream + first
             stream = self.layers[number % len(self.layers)](
                 stream, scene, self.position, bias,
@@ -166,20 +168,23 @@ class Transformer(nn.Module):
         return self.position.embed(nn.functional.embedding(tokens, self.embedding), tokens, scene)
 
     def _encode(
-        self, source: Tensor | None, lengths: Tensor | None, backend: str, tap: Tap | None
+        self, source: Tensor | None, lengths: Tensor | None, reader: Scene, tap: Tap | None
     ) -> tuple[Tensor | None, Scene | None]:
         """What the decoder of an encoder-decoder attends to, and how it sees it."""
         if source is None:
             return None, None
-        config = self.config
-        scene = place(config, source, lengths, None, self.training, backend, causal=False)
+        backend = reader.backend
+        scene = place(self.config, source, lengths, None, self.training, backend, causal=False)
         stream = self.embed(source, scene)
+        if tap is not None:
+            stream = tap("encoder.hook_embed", stream)
         bias = self.position.bias(scene)
         for number, layer in enumerate(self.encoder):
             stream = layer(
                 stream, scene, self.position, bias, tap=within(tap, f"encoder.blocks.{number}.")
             )
-        return stream if self.encoder_norm is None else self.encoder_norm(stream), scene
+        stream = stream if self.encoder_norm is None else self.encoder_norm(stream)
+        return stream, replace(scene, positions=reader.positions)
 
     def _run(
         self,
@@ -195,7 +200,7 @@ class Transformer(nn.Module):
             lengths = torch.full((len(tokens),), tokens.shape[1], device=tokens.device)
         small = None if plain or not tokens.numel() else self.compacted()
         if small is None:
-            state = Running(self, self.embed(tokens, scene), lengths, scene.backend)
+            state = Running(self, self.embed(tokens, scene), lengths, scene)
         else:
             state = CompactRunning(small, tokens, lengths)
         number, limit = 0, self._limit(layers)
@@ -208,6 +213,12 @@ class Transformer(nn.Module):
         state.stop(number)
         stream = state.finals()
         return Output(self._logits(stream), stream, state.ran, state.halted)
+
+    def _run_tapped(self, tokens: Tensor, scene: Scene, layers: int | None, tap: Tap) -> Output:
+        """The same with a tap, all products in full."""
+        stream = tap("hook_embed", self.embed(tokens, scene))
+        found = run_tapped(self, stream, scene, self._limit(layers), tap)
+        return Output(self._logits(found[0]), *found)
 
     def _logits(self, stream: Tensor) -> Tensor:
         if self.norm is not None:
@@ -222,19 +233,30 @@ class Transformer(nn.Module):
             return most
         return layers if self.config.layers == 1 else min(layers, most)
 
-    def _fits(self, tokens: Tensor, source: Tensor | None) -> None:
+    def _fits(
+        self, tokens: Tensor, source: Tensor | None = None, watch: Watcher | None = None
+    ) -> None:
         limit, config = self.config.positions, self.config
-        length = tokens.shape[1]
-        if limit is not None and length > limit and set(config.encodings) - {"abacus"}:
+        length = max(tokens.shape[1], 0 if source is None else source.shape[1])
+        if (
+            limit is not None
+            and length > limit
+            and {"learned", "randomised"} & set(config.encodings)
+        ):
             raise WeftError(
                 f"the input has {length} tokens, the model {limit} positions",
                 remedy="Give a shorter input, or make the model with more positions",
             )
-        if (source is not None) != (config.kind == "encoder-decoder"):
+        both = config.kind == "encoder-decoder"
+        if (source is not None) != both:
             raise WeftError(
-                f"a model of kind '{config.kind}' was given {'a' if source is not None else 'no'} "
+                f"a model of kind '{config.kind}' was given {'no' if source is None else 'a'} "
                 "source",
                 remedy="An encoder-decoder reads a source, and no other kind does",
+            )
+        if watch is not None and both:
+            raise WeftError(
+                "an encoder-decoder cannot be watched", remedy="Use run_with_cache instead"
             )
 
     # Looking inside
@@ -265,7 +287,7 @@ class Transformer(nn.Module):
         """
         found: dict[str, Tensor] = {}
         wanted = names if callable(names) else (lambda name: names is None or name in names)
-        out = self._tapped(tokens, lengths, recording(found, wanted), arguments)
+        out = self(tokens, lengths, tap=recording(found, wanted), **arguments)
         return out, found
 
     def run_with_hooks(
@@ -278,7 +300,7 @@ class Transformer(nn.Module):
     ) -> Output:
         """Run a batch with some of what is computed replaced by what hooks make of it."""
         met: set[str] = set()
-        out = self._tapped(tokens, lengths, replacing(hooks, met), arguments)
+        out: Output = self(tokens, lengths, tap=replacing(hooks, met), **arguments)
         for name in hooks:
             if name not in met:
                 raise WeftError(
@@ -287,41 +309,18 @@ class Transformer(nn.Module):
                 )
         return out
 
-    def _tapped(
-        self, tokens: Tensor, lengths: Tensor | None, tap: Tap, arguments: dict[str, Any]
-    ) -> Output:
-        """A compiled model is run in full, as many layers as it needs."""
-        if self.stream_layout is None and self.config.halt is None:
-            return self(tokens, lengths, tap=tap, **arguments)  # type: ignore[no-any-return]
-        layers = arguments.pop("layers", None)
-        count = int(self(tokens, lengths, layers=layers).layers.max())
-        return self.through(tokens, lengths, count, tap)
-
-    def through(
-        self, tokens: Tensor, lengths: Tensor | None, count: int, tap: Tap | None = None
-    ) -> Output:
-        """Run so many layers on all sequences, whether they have halted or not."""
-        scene = place(self.config, tokens, lengths)
-        stream = self.embed(tokens, scene)
-        stream = stream if tap is None else tap("hook_embed", stream)
-        bias = self.position.bias(scene)
-        for number in range(count):
-            layer = self.layers[number % len(self.layers)]
-            stream = layer(stream, scene, self.position, bias, tap=within(tap, f"blocks.{number}."))
-        ran = torch.full((len(tokens),), count, device=tokens.device)
-        return Output(self._logits(stream), stream, ran, torch.ones_like(ran, dtype=torch.bool))
-
     # Continuing a text
 
     def continued(self, tokens: Tensor, new: int, memories: list[Memory]) -> Tensor:
         """The logits (b new outputs) of the last few tokens, given what is kept of the others."""
-        scene = place(self.config, tokens, backend="auto")
+        self._fits(tokens)
+        scene = place(self.config, tokens)
         stream = self.embed(tokens, scene)[:, -new:]
         scene = key_scene(scene, new)
         bias = self.position.bias(scene)
         first = stream
         for number, memory in enumerate(memories):
-            if self.config.inject and number and number % len(self.layers) == 0:
+            if injects(self, number):
                 stream = stream + first
             layer = self.layers[number % len(self.layers)]
             stream = layer(stream, scene, self.position, bias, memory)

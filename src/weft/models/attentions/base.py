@@ -7,6 +7,7 @@ tokens need of earlier ones.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -80,6 +81,20 @@ class Mixing(nn.Module):
 
     def initialise(self) -> None:
         """Set what it learns to its first values."""
+
+
+def weighed(
+    scores: Tensor, seen: Tensor | None, normalise: Callable[[Tensor], Tensor] | None = None
+) -> Tensor:
+    """Weights from scores, by softmax where nothing else is given.
+
+    A query that may see nothing, as padding can be, finds nothing: its weights are zero.
+    """
+    normalise = normalise or (lambda rows: rows.softmax(-1))
+    if seen is None:
+        return normalise(scores)
+    lowest = torch.finfo(scores.dtype).min
+    return normalise(scores.masked_fill(~seen, lowest)).masked_fill(~seen, 0.0)
 
 
 def masked(scores: Tensor, seen: Tensor | None) -> Tensor:

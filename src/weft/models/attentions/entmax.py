@@ -3,9 +3,11 @@
     A_ij = [ (alpha - 1) s_ij - tau_i ]_+ ^ (1 / (alpha - 1))    tau_i such that the row sums to 1
 
 alpha = 1.5 unless the config says otherwise; towards 1 it becomes softmax, 2 is sparsemax. tau is
-found by Newton's method from max - 1, from where it approaches the root from below without
-overshooting: 8 steps reach float64's precision on rows of 4,096. The gradient needs no steps: with
-u = A^(2 - alpha) on the support,
+found by Newton's method, which approaches the root from below without overshooting where it starts
+below. With z = (alpha - 1) s, it starts at the larger of max z - 1 and mean z - n^(1 - alpha), the
+mean taken over the n keys with z > max z - 1; the second is near the root of flat rows, for which
+the first is far off. 12 steps reach float64's precision on rows of 16,384, flat or not. The
+gradient needs no steps: with u = A^(2 - alpha) on the support,
 
     dL/ds = u * (g - <u, g> / sum u)
 """
@@ -17,12 +19,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from weft.models.attentions.base import Mixing, masked
+from weft.models.attentions.base import Mixing, weighed
 from weft.models.bias import Bias
 from weft.models.kernels import entmax_attention
 from weft.models.scene import Scene
 
-STEPS = 10
+STEPS = 12
 
 
 class _Entmax(torch.autograd.Function):
@@ -31,7 +33,7 @@ class _Entmax(torch.autograd.Function):
         power = 1 / (alpha - 1)
         scaled = scores * (alpha - 1)
         scaled = scaled - scaled.amax(-1, keepdim=True)
-        tau = torch.full_like(scaled[..., :1], -1.0)
+        tau = _below(scaled, alpha)
         for _ in range(STEPS):
             above = (scaled - tau).clamp(min=0)
             total = above.pow(power).sum(-1, keepdim=True) - 1
@@ -51,6 +53,14 @@ class _Entmax(torch.autograd.Function):
         return shares * (gradient - mean), None
 
 
+def _below(scaled: Tensor, alpha: float) -> Tensor:
+    """Where to start: below the threshold, for scores whose largest is 0."""
+    near = scaled > -1
+    count = near.sum(-1, keepdim=True).to(scaled.dtype)
+    mean = scaled.where(near, 0.0).sum(-1, keepdim=True) / count
+    return (mean - count ** (1 - alpha)).clamp(min=-1)
+
+
 def entmax(scores: Tensor, alpha: float = 1.5) -> Tensor:
     """Alpha-entmax over the last axis; minus infinity has no weight."""
     found: Tensor = _Entmax.apply(scores, alpha)  # type: ignore[no-untyped-call]
@@ -63,8 +73,8 @@ class Entmax(Mixing):
     def weights(
         self, query: Tensor, key: Tensor, extra: Any, bias: Bias | None, scene: Scene
     ) -> Tensor:
-        scores = masked(self.scores(query, key, bias, scene), self.seen(scene))
-        return entmax(scores, self.config.alpha)
+        scores = self.scores(query, key, bias, scene)
+        return weighed(scores, self.seen(scene), lambda seen: entmax(seen, self.config.alpha))
 
     def fast(
         self,

@@ -15,10 +15,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from weft.models.attentions.base import masked
+from weft.models.attentions.base import weighed
 from weft.models.attentions.softmax import Softmax
 from weft.models.bias import Bias
 from weft.models.config import TransformerConfig
+from weft.models.drawing import normal
 from weft.models.kernels import forgetting_attention
 from weft.models.memory import Memory, remembered
 from weft.models.scene import Scene
@@ -50,7 +51,7 @@ class Forgetting(Softmax):
         mine = sums[..., scene.keys - scene.queries :]
         fading = (mine[..., :, None] - sums[..., None, :]).to(sums.dtype)
         scores = self.scores(query, key, bias, scene) + fading
-        return masked(scores, self.seen(scene)).softmax(-1)
+        return weighed(scores, self.seen(scene))
 
     def fast(
         self,
@@ -64,5 +65,5 @@ class Forgetting(Softmax):
         return forgetting_attention(query, key, value, extra, self.scale, bias, scene)
 
     def initialise(self) -> None:
-        nn.init.normal_(self.gate, std=0.02)
+        normal(self.gate, 0.02)
         nn.init.zeros_(self.gate_bias)

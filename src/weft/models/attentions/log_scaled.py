@@ -40,7 +40,7 @@ class LogScaled(Softmax):
         seen = self.seen(scene)
         if seen is None:
             return torch.full((scene.queries,), scene.keys, device=scene.positions.device)
-        counts = seen.sum(-1)
+        counts = seen.sum(-1).clamp(min=1)
         return counts if counts.dim() == 1 else counts[:, 0].expand(-1, scene.queries)
 
     def initialise(self) -> None:

@@ -3,13 +3,13 @@
     s_ij = q_i^T ( prod_{l = j+1 .. i} H_l ) k_j / sqrt(D)    H_l = I - beta_l w_l w_l^T
 
 H_i is included, H_j is not. w is a low-rank projection of the stream, mixed over three positions by
-a short convolution, with SiLU, and normalised to length 1; beta = 2 sigmoid(.) lies between 0 and 2. The
-product of many has a closed form: with Q, K, W as rows and b = diag(beta),
+a short convolution, with SiLU, and normalised to length 1; beta = 2 sigmoid(.) lies between 0 and
+2. The product of many has a closed form: with Q, K, W as rows and b = diag(beta),
 
-    S = tril(Q K^T) - tril(Q W^T) (I + tril(b W W^T, -1))^-1 b tril(W K^T, -1)
+    S = tril(Q K^T) - tril(Q W^T) X    (I + tril(b W W^T, -1)) X = b tril(W K^T, -1)
 
-The triangular system is solved in float32 at least. While generating, every key that is kept is
-transformed by each new H, so that scores are plain products.
+The triangular system is solved in float32 at least. While generating, the keys that are kept are
+transformed by each new H, to K - X^T W: so a new token need not know the axes of earlier ones.
 """
 
 from __future__ import annotations
@@ -19,11 +19,12 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from weft.models.attentions.base import masked
+from weft.models.attentions.base import weighed
 from weft.models.attentions.softmax import Softmax
 from weft.models.bias import Bias
 from weft.models.canon import shifted_sum
 from weft.models.config import TransformerConfig
+from weft.models.drawing import normal, uniform
 from weft.models.kernels import path_attention
 from weft.models.memory import Memory
 from weft.models.scene import Scene
@@ -59,28 +60,20 @@ class Path(Softmax):
     def weights(
         self, query: Tensor, key: Tensor, extra: Any, bias: Bias | None, scene: Scene
     ) -> Tensor:
-        if scene.keys > scene.queries:  # keys that are kept are transformed already
-            return super().weights(query, key, extra, bias, scene)
         scores = path_scores(query, key, *extra) * self.scale
-        return masked(scores, self.seen(scene)).softmax(-1)
+        return weighed(scores, self.seen(scene))
 
     def keep(self, key: Tensor, extra: Any, memory: Memory) -> Tensor:
-        """All keys as a new token sees them: those kept before, transformed by it, and its own.
+        """Keys of earlier tokens as they were before the new ones, and those of the new ones.
 
-        The first tokens of a text come together and see each other by the closed form.
+        What is kept is transformed by the new tokens, for those that come after them.
         """
         axes, beta = extra
-        kept: Tensor | None = memory.get("transformed")
-        first = kept is None
-        for place in range(key.shape[2]):
-            axis, amount = axes[:, :, place, :, None], beta[:, :, place, None, None]
-            new = key[:, :, place : place + 1].to(axes.dtype)
-            if kept is not None:
-                kept = kept - amount * (kept @ axis) @ axis.transpose(-1, -2)
-            kept = new if kept is None else torch.cat([kept, new], 2)
-        memory["transformed"] = kept
-        assert kept is not None
-        return key if first else kept.to(key.dtype)
+        keys = key.to(axes.dtype)
+        if "transformed" in memory:
+            keys = torch.cat([memory["transformed"], keys], 2)
+        memory["transformed"] = keys - _held(keys, axes, beta).transpose(-1, -2) @ axes
+        return keys
 
     def fast(
         self,
@@ -92,22 +85,34 @@ class Path(Softmax):
         scene: Scene,
     ) -> Tensor | None:
         axes, beta = extra
+        if scene.keys > scene.queries:
+            return None
         return path_attention(query, key, value, axes, beta, self.scale, scene)
 
     def initialise(self) -> None:
-        nn.init.normal_(self.down, std=0.02)
-        nn.init.normal_(self.up, std=0.02)
-        nn.init.uniform_(self.taps, -(TAPS**-0.5), TAPS**-0.5)
-        nn.init.normal_(self.strength, std=0.02)
+        normal(self.down, 0.02)
+        normal(self.up, 0.02)
+        uniform(self.taps, TAPS**-0.5)
+        normal(self.strength, 0.02)
         nn.init.zeros_(self.strength_bias)
 
 
 def path_scores(query: Tensor, key: Tensor, axes: Tensor, beta: Tensor) -> Tensor:
-    """q_i^T (product of H) k_j for all j <= i, by the closed form."""
+    """q_i^T (product of H) k_j for all j <= i, by the closed form.
+
+    Where there are more keys than queries, the first ones are transformed by all H before these.
+    """
     query, key = query.to(axes.dtype), key.to(axes.dtype)
-    plain = (query @ key.transpose(-1, -2)).tril()
+    earlier = key.shape[-2] - query.shape[-2]
+    plain = (query @ key.transpose(-1, -2)).tril(earlier)
     asked = (query @ axes.transpose(-1, -2)).tril()
+    return plain - asked @ _held(key, axes, beta)
+
+
+def _held(key: Tensor, axes: Tensor, beta: Tensor) -> Tensor:
+    """X: how much of each axis is taken from each key on its way."""
+    earlier = key.shape[-2] - axes.shape[-2]
     among = (beta[..., None] * (axes @ axes.transpose(-1, -2))).tril(-1)
-    held = beta[..., None] * (axes @ key.transpose(-1, -2)).tril(-1)
+    held = beta[..., None] * (axes @ key.transpose(-1, -2)).tril(earlier - 1)
     solved: Tensor = torch.linalg.solve_triangular(among, held, upper=False, unitriangular=True)
-    return plain - asked @ solved
+    return solved

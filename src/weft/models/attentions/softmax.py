@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from weft.models.attentions.base import Mixing, masked
+from weft.models.attentions.base import Mixing, weighed
 from weft.models.bias import Bias
 from weft.models.kernels import softmax_attention
 from weft.models.scene import Scene
@@ -25,7 +25,7 @@ class Softmax(Mixing):
     def weights(
         self, query: Tensor, key: Tensor, extra: Any, bias: Bias | None, scene: Scene
     ) -> Tensor:
-        return masked(self.scores(query, key, bias, scene), self.seen(scene)).softmax(-1)
+        return weighed(self.scores(query, key, bias, scene), self.seen(scene))
 
     def fast(
         self,

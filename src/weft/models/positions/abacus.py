@@ -15,6 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from weft.models.config import TransformerConfig
+from weft.models.drawing import normal
 from weft.models.positions.base import Position
 from weft.models.scene import Scene
 
@@ -37,19 +38,22 @@ class Abacus(Position):
         self.digits[list(tokens)] = True
 
     def embed(self, stream: Tensor, tokens: Tensor, scene: Scene) -> Tensor:
-        places = digit_places(self.digits[tokens])
+        places = digit_places(self.digits[tokens], scene.documents)
         if scene.offset is not None:
             places = torch.where(places > 0, places + scene.offset, places)
         return stream + self.table[places.clamp(max=len(self.table) - 1)]
 
     def initialise(self) -> None:
-        nn.init.normal_(self.table, std=0.02)
+        normal(self.table, 0.02)
         with torch.no_grad():
             self.table[0] = 0
 
 
-def digit_places(is_digit: Tensor) -> Tensor:
-    """1, 2, 3, ... along every run of digits (b l), and 0 elsewhere."""
+def digit_places(is_digit: Tensor, documents: Tensor | None = None) -> Tensor:
+    """1, 2, 3, ... along every run of digits (b l) within a document, and 0 elsewhere."""
     counted = is_digit.long().cumsum(-1)
-    before = torch.where(is_digit, 0, counted).cummax(-1).values
-    return torch.where(is_digit, counted - before, 0)
+    before = torch.where(is_digit, 0, counted)
+    if documents is not None:
+        begins = documents[:, 1:] != documents[:, :-1]
+        before[:, 1:] = torch.where(begins, counted[:, :-1], before[:, 1:])
+    return torch.where(is_digit, counted - before.cummax(-1).values, 0)

@@ -9,6 +9,7 @@ come first and every other one of the next larger power after them. In an encode
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
@@ -36,6 +37,13 @@ class Alibi(Position):
         super().__init__(config)
         made = torch.tensor(self.schedule(), dtype=torch.float64)
         self.register_buffer("slopes", made, persistent=False)
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Alibi:
+        """Slopes move with the model, but are float32 at least."""
+        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
+        wide = torch.float64 if self.slopes.dtype == torch.float64 else torch.float32
+        self.slopes = torch.tensor(self.schedule(), dtype=wide, device=self.slopes.device)
+        return self
 
     def schedule(self) -> list[float]:
         """The slope of every head."""

@@ -3,8 +3,9 @@
     s_ij + f_h( psi(i - j) / psi(max(L, i)) )    psi(x) = log(c x + 1)
 
 f is a small network, 1 - 32 - H with ReLU; c and the threshold L are learned and kept positive. The
-normaliser is at least psi(L): short sequences are not stretched. The bias is a function of pairs
-and is written out in full, once for all layers: H T^2 numbers.
+normaliser is at least psi(L): short sequences are not stretched. Shares are computed in float32 at
+least. In an encoder |i - j| counts. The bias is a function of pairs and is written out in full,
+once for all layers: H T^2 numbers.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from torch import Tensor, nn
 
 from weft.models.bias import Bias
 from weft.models.config import TransformerConfig
+from weft.models.drawing import normal
 from weft.models.positions.base import Position
 from weft.models.scene import Scene
 
@@ -35,11 +37,12 @@ class Fire(Position):
         self.threshold = nn.Parameter(torch.tensor(1.0))
 
     def bias(self, scene: Scene) -> Bias | None:
-        distances = scene.distances().abs().to(self.c.dtype)
-        place = scene.positions.to(self.c.dtype)[..., :, None]
-        place = torch.maximum(place, (THRESHOLD * self.threshold).abs())
+        wide = torch.float64 if self.c.dtype == torch.float64 else torch.float32
+        distances = scene.distances().abs().to(wide)
+        place = scene.positions.to(wide)[..., :, None]
+        place = torch.maximum(place, (THRESHOLD * self.threshold).abs().to(wide))
         share = self._psi(distances) / (self._psi(place) + LEAST)
-        hidden = (share[..., None] * self.first + self.first_bias).relu()
+        hidden = (share.to(self.first.dtype)[..., None] * self.first + self.first_bias).relu()
         found = hidden @ self.second.T + self.second_bias  # (b) l m h
         return Bias(pairs=found.movedim(-1, -3))
 
@@ -47,9 +50,9 @@ class Fire(Position):
         return (self.c.abs() * x + 1).log()
 
     def initialise(self) -> None:
-        nn.init.normal_(self.first, std=1.0)
+        normal(self.first, 1.0)
         nn.init.zeros_(self.first_bias)
-        nn.init.normal_(self.second, std=0.02)
+        normal(self.second, 0.02)
         nn.init.zeros_(self.second_bias)
         nn.init.constant_(self.c, 0.1)
         nn.init.ones_(self.threshold)

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from weft.models.config import TransformerConfig
+from weft.models.drawing import normal
 from weft.models.positions.base import Position
 from weft.models.scene import Scene
 
@@ -28,4 +29,4 @@ class Learned(Position):
         return stream + self.table[scene.positions]
 
     def initialise(self) -> None:
-        nn.init.normal_(self.table, std=0.02)
+        normal(self.table, 0.02)

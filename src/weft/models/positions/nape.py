@@ -2,7 +2,8 @@
 
 Three schedules for the H / 2 heads with slopes are in use (`slopes`):
 
-    steep      2^(-8 h / H), h = 1 .. H / 2: the first half of ALiBi's slopes; the default
+    steep      the steeper half of ALiBi's slopes, 2^(-8 h / H) for h = 1 .. H / 2 where H is a
+               power of two; the default
     harmonic   1 / h (Vasylenko et al. 2025)
     geometric  2^(-8 h / (H / 2)): ALiBi's for half as many heads
 """
@@ -19,7 +20,7 @@ class Nape(Alibi):
         heads = self.config.heads
         half = (heads + 1) // 2
         made = {
-            "steep": alibi_slopes(heads)[:half],
+            "steep": sorted(alibi_slopes(heads), reverse=True)[:half],
             "harmonic": [1 / head for head in range(1, half + 1)],
             "geometric": alibi_slopes(half),
         }[self.config.slopes]

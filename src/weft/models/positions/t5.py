@@ -4,8 +4,8 @@
 
 Distances 0 to 15 have a bucket each; up to 128 sixteen more grow with the logarithm; all beyond
 share the last. An encoder has the half of the buckets for each side. The table is learned, and
-shared by all layers. Buckets are found once, in float64: a logarithm at the border of two rounds
-otherwise.
+shared by all layers; the encoder of an encoder-decoder has one of its own. Buckets are found once,
+in float64: a logarithm at the border of two rounds otherwise.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from torch import Tensor, nn
 
 from weft.models.bias import Bias
 from weft.models.config import TransformerConfig
+from weft.models.drawing import normal
 from weft.models.positions.base import Position
 from weft.models.scene import Scene
 
@@ -37,22 +38,26 @@ class T5(Position):
     """A learned bias for every bucket of distances and every head."""
 
     places: Tensor
+    sides: Tensor
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__(config)
         self.weight = nn.Parameter(torch.zeros(config.heads, BUCKETS))
-        own = BUCKETS if config.causal else BUCKETS // 2
-        places = [bucket(distance, own) for distance in range(FARTHEST + 1)]
-        self.register_buffer("places", torch.tensor(places), persistent=False)
+        if config.kind == "encoder-decoder":
+            self.encoder_weight = nn.Parameter(torch.zeros(config.heads, BUCKETS))
+        for name, own in (("places", BUCKETS), ("sides", BUCKETS // 2)):
+            found = [bucket(distance, own) for distance in range(FARTHEST + 1)]
+            self.register_buffer(name, torch.tensor(found), persistent=False)
 
     def bias(self, scene: Scene) -> Bias | None:
-        if self.config.causal:
+        if scene.causal:
             return Bias(table=self.weight[:, self.places])
+        weight = getattr(self, "encoder_weight", self.weight)
         distances = scene.distances()
-        found = self.places[distances.abs().clamp(max=FARTHEST)]
-        sided = torch.where(distances < 0, found + BUCKETS // 2, found)
-        pairs = self.weight[:, sided]
+        found = self.sides[distances.abs().clamp(max=FARTHEST)]
+        pairs = weight[:, torch.where(distances < 0, found + BUCKETS // 2, found)]
         return Bias(pairs=pairs if pairs.dim() == 3 else pairs.transpose(0, 1))
 
     def initialise(self) -> None:
-        nn.init.normal_(self.weight, std=0.02)
+        for weight in self.parameters():
+            normal(weight, 0.02)
