@@ -42,3 +42,28 @@ def test_bad_input_is_one_line_and_exit_code_2(tmp_path: Path) -> None:
         message = weft(*arguments, code=2)
         assert part in message, message
         assert len(message.splitlines()) == 1
+
+
+LEFT_OUT = """
+import weft
+
+
+class LeftOut(weft.Program):
+    tokens, layers = 2, 1
+    bit = weft.var(2, token=lambda t: t)
+    note = weft.var(2)
+    output = bit
+
+    def step(z):
+        z.note = z.bit
+
+    def decode(self, stream):
+        return stream["note"]
+"""
+
+
+def test_decoding_what_the_weights_leave_out_is_one_line(tmp_path: Path) -> None:
+    file = tmp_path / "left_out.py"
+    file.write_text(LEFT_OUT)
+    message = weft("run", str(file), "01", "--compiled", code=2)
+    assert "its decode reads 'note', which the weights leave out" in message

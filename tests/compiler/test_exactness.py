@@ -130,3 +130,11 @@ def compiled_or_refused(program: weft.Program, level: int) -> weft.Compiled | No
         if not any(words in str(error) for words in REFUSED):
             raise
     return None
+
+
+def test_a_model_that_does_not_halt_in_time_is_a_difference_and_not_a_crash() -> None:
+    compiled = weft.compile(weft.program("parity"))
+    with torch.no_grad():
+        compiled.model.layers[0].feed_forward.weights[-1].zero_()
+    report = check(compiled, samples=4, max_length=4)
+    assert report.difference is not None

@@ -1,4 +1,4 @@
-"""Every program of the library does its task: in both interpreters, and as weights of both levels."""
+"""Every library program does its task: in both interpreters, and in weights of both levels."""
 
 from __future__ import annotations
 

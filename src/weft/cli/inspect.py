@@ -214,7 +214,7 @@ def show_program(name: Name, json: Json = False) -> None:
         return
     console = _console()
     console.print(found.name, style="bold")
-    console.print(inspect.cleandoc(type(found).__doc__ or ""), style="dim", markup=False)
+    console.print(_paragraphs(type(found).__doc__ or ""), style="dim", markup=False)
     console.print()
     console.print(_variables_table(found))
     console.print()
@@ -231,6 +231,12 @@ def show_program(name: Name, json: Json = False) -> None:
         console.print(
             Syntax("", "python", background_color="default").highlight(source), soft_wrap=True
         )
+
+
+def _paragraphs(text: str) -> str:
+    """A docstring with each paragraph on one line, for the console to wrap."""
+    parts = inspect.cleandoc(text).split("\n\n")
+    return "\n\n".join(part if part[:1].isspace() else " ".join(part.split()) for part in parts)
 
 
 def _variables_table(program: Program) -> Any:

@@ -63,8 +63,20 @@ def _run(
         name: tuple(UNDEFINED if value is None else value for value in values)
         for name, values in read.items()
     }
-    result = program.decode(Stream(columns))
+    result = _decoded(program, Stream(columns))
     return _answer(done.outputs[0], result, done.layers[0], tokens)
+
+
+def _decoded(program: Program, stream: Stream) -> Any:
+    try:
+        return program.decode(stream)
+    except KeyError as error:
+        raise WeftError(
+            f"its decode reads {error}, which the weights leave out: the output does not depend on "
+            "it",
+            subject=program.name,
+            remedy="Decode from the output, or compile it with -O 0",
+        ) from None
 
 
 def _answer(

@@ -66,8 +66,9 @@ def run_program(
         if json:
             print_json(answer)
         else:
-            for word in ("outputs", "result", "layers"):
-                print(f"{word:<9}{_spaced(answer[word])}")
+            print(f"outputs  {_spaced(answer['outputs'])}")
+            print(f"result   {answer['result']}")
+            print(f"layers   {answer['layers']}")
         return
     found = program(name)
     done = run(found, given, layers=layers, max_layers=max_layers, trace=trace)

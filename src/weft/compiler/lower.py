@@ -21,6 +21,7 @@ from weft.compiler.cubes import Cube, minimise
 from weft.compiler.expand import Expansion
 from weft.compiler.problem import Problem
 from weft.compiler.terms import COMPARED, Conjunction, Terms
+from weft.errors import WeftError
 from weft.language.expressions import (
     Apply,
     Choice,
@@ -67,6 +68,8 @@ class Lowering(Terms):
                         self.assign(update, both, side)
             return
         value = self.value(update.variable, node, bool(guard.indicators))
+        if isinstance(value, Steps) and self.spread and self.small(node):
+            value = self._cheaper(update.variable, guard, node, value)
         note = f"{update.variable} := {show(node)}"
         if isinstance(value, Steps):
             self._assign_steps(update.variable, guard, value, note)
@@ -81,10 +84,28 @@ class Lowering(Terms):
         if len(names) == 1 and not deep:
             return self._single_cases(variable, names[0], node)
         steps = self._steps(variable, node)
-        if steps is not None:
-            return steps
-        if len(names) == 1:
-            return self._single_cases(variable, names[0], node)
+        if steps is None:
+            if len(names) == 1:
+                return self._single_cases(variable, names[0], node)
+            return self._cube_cases(variable, node)
+        return steps
+
+    def _cheaper(
+        self, variable: str, guard: Conjunction, node: Expression, steps: Steps
+    ) -> Steps | Cases:
+        """Case by case, where that takes fewer units than a function of a sum."""
+        try:
+            cases = self._cube_cases(variable, node)
+        except WeftError:
+            return steps  # it depends on a head in a way that only sums can express
+        olds = len(self._old_codes(variable, guard))
+        possible = self._possible(guard, cases)
+        naming = sum(len(changed) for _, _, changed in self._named(variable, possible))
+        fewer = min(naming, len(possible) + olds) < len(steps.changes) + olds
+        return cases if fewer else steps
+
+    def _cube_cases(self, variable: str, node: Expression) -> Cases:
+        """A value of several variables: the cubes where it has each of its values."""
         found = self._decision(node)
         by_value: dict[Any, tuple[Any, list[Cube]]] = {}
         for guard, result in found.ways(found.root):
@@ -198,27 +219,40 @@ class Lowering(Terms):
 
     def _assign_cases(self, variable: str, guard: Conjunction, cases: Cases, note: str) -> None:
         """Add the new value case by case; name the old one too where that is cheaper."""
-        possible = []
-        for case, code in cases:
-            both = guard.both(case)
-            if both is not None:
-                possible.append((both, code))
-        values = self.whole[variable].range.values
-        olds = {id(both): self._old_codes(variable, both) for both, _ in possible}
-        naming = sum(len([o for o in olds[id(both)] if o != code]) for both, code in possible)
-        if naming <= len(possible) + len(self._old_codes(variable, guard)):
+        possible = self._possible(guard, cases)
+        named = self._named(variable, possible)
+        naming = sum(len(changed) for _, _, changed in named)
+        if naming > len(possible) + len(self._old_codes(variable, guard)):
             for both, code in possible:
-                for old in olds[id(both)]:
-                    named = both.both(Conjunction({variable: frozenset([values[old]])}))
-                    if old != code and named is not None:
-                        only = both if len(olds[id(both)]) == 1 else named
-                        unit = self.gate(only, note=note)
-                        self.circuit.write(unit, variable, code)
-                        self.circuit.write(unit, variable, old, -1)
+                self.circuit.write(self.gate(both, note=note), variable, code)
+            self._clear(variable, guard)
             return
-        for both, code in possible:
-            self.circuit.write(self.gate(both, note=note), variable, code)
-        self._clear(variable, guard)
+        for _, code, changed in named:
+            for old, only in changed:
+                unit = self.gate(only, note=note)
+                self.circuit.write(unit, variable, code)
+                self.circuit.write(unit, variable, old, -1)
+
+    def _possible(self, guard: Conjunction, cases: Cases) -> Cases:
+        """The cases that can occur where a guard holds."""
+        pairs = ((guard.both(case), code) for case, code in cases)
+        return [(both, code) for both, code in pairs if both is not None]
+
+    def _named(
+        self, variable: str, cases: Cases
+    ) -> list[tuple[Conjunction, int, list[tuple[int, Conjunction]]]]:
+        """Each case with the old values that it changes, and the condition that names each."""
+        values = self.whole[variable].range.values
+        found = []
+        for both, code in cases:
+            olds = self._old_codes(variable, both)
+            changed = []
+            for old in olds:
+                named = both.both(Conjunction({variable: frozenset([values[old]])}))
+                if old != code and named is not None:
+                    changed.append((old, both if len(olds) == 1 else named))
+            found.append((both, code, changed))
+        return found
 
 
 def _peeled(node: Expression) -> tuple[Expression, list[Callable[[Any], Any]]]:

@@ -6,6 +6,7 @@ units on a layer of their own. Anything else is split into cubes, each a unit.
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -53,6 +54,13 @@ class Conjunction:
         return Conjunction(atoms, (*mine, *(i for i in other.indicators if i not in mine)))
 
 
+FEW = 2
+"""Up to so many cubes are guards rather than thresholds."""
+
+SMALL = 4096
+"""Up to so many states are looked at one by one."""
+
+
 class Terms:
     """The terms of one problem, made into units when they are asked for."""
 
@@ -92,8 +100,25 @@ class Terms:
             return [Conjunction()] if bool(evaluate(node, {})) is held else []
         if len(names) == 1:
             return self._single(names[0], node, held)
+        few = self._few_cubes(node, held)
+        if few is not None:
+            return few
         compared = self._compared(node, held)
         return [compared] if compared is not None else self._by_cubes(node, held)
+
+    def _few_cubes(self, node: Expression, held: bool) -> list[Conjunction] | None:
+        """A test that holds in very few cubes, as guards: cheaper than thresholds of sums."""
+        if not self.spread or not self.small(node):
+            return None
+        try:
+            cubes = self._cubes(node, lambda result: truth(result) is held)
+        except WeftError:
+            return None  # it depends on a head in a way that only sums can express
+        return [Conjunction(dict(cube)) for cube in cubes] if len(cubes) <= FEW else None
+
+    def small(self, node: Expression) -> bool:
+        """Whether all states that an expression depends on can be looked at."""
+        return math.prod(len(self.variables[name]) for name in reads(node)) <= SMALL
 
     def _single(self, name: str, node: Expression, held: bool) -> list[Conjunction]:
         """A test of one variable: the values that pass."""

@@ -110,7 +110,7 @@ def marked(text: str, sign: str, what: str) -> str:
     parts = bare.split(sign)
     if len(parts) != 2 or not all(part.isdecimal() for part in parts):
         remedy = f"Write it as in 12{sign}34"
-        raise weft.WeftError(f"{text!r} is not {what} of two numbers", remedy=remedy)
+        raise weft.WeftError(f"it is not {what} of two numbers", remedy=remedy)
     width = max(map(len, parts))
     return f"s{sign.join(part.zfill(width) for part in parts)}e"
 

@@ -64,7 +64,7 @@ class Multiplication(weft.Program):
         parts = bare.split("*")
         if len(parts) != 2 or not all(part.isdecimal() for part in parts):
             remedy = "Write it as in 12*34"
-            raise weft.WeftError(f"{text!r} is not a product of two numbers", remedy=remedy)
+            raise weft.WeftError("it is not a product of two numbers", remedy=remedy)
         many, what = parts[0], parts[1].lstrip("0")
         return self.vocabulary.parse(f"s{many}*{what.zfill(len(many) + len(what))}e")
 

@@ -91,7 +91,7 @@ class Turing(weft.Program):
         """What an input should look like."""
         known = " ".join(self.machine.symbols[2:])
         return weft.WeftError(
-            f"{text!r} is no tape of this machine",
+            "it is no tape of this machine",
             subject=self.name,
             remedy=f"Write its cells ({known}) one after the other, the one to start on as (0)",
         )
