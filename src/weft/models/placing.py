@@ -32,7 +32,7 @@ def place(
     if training and config.random_offset:
         offset = torch.randint(_farthest(config, len(places)) + 1, (), device=tokens.device)
         positions = positions + offset
-    return Scene(
+    scene = Scene(
         positions=positions,
         key_positions=positions,
         documents=documents,
@@ -41,6 +41,20 @@ def place(
         offset=offset,
         backend=backend,
     )
+    if tokens.is_cuda and backend == "auto" and len(places) >= 128 and wants_blocks(config, scene):
+        from weft.models.kernels.flex import blocks_of
+
+        windows = {None, config.window} if config.attention == "swan" else {None}
+        return replace(scene, blocks=blocks_of(scene, windows))
+    return scene
+
+
+def wants_blocks(config: TransformerConfig, scene: Scene) -> bool:
+    """Whether FlexAttention is the quickest way: biases on distances, windows, documents."""
+    if config.attention not in ("softmax", "swan", "log-scaled") or config.sink:
+        return False
+    biased = {"alibi", "nape", "t5"} & set(config.encodings)
+    return bool(biased) or config.attention == "swan" or not scene.is_plain
 
 
 def beginnings(documents: Tensor) -> Tensor:

@@ -5,7 +5,8 @@ b  sequences   l  queries   m  keys; the last query stands where the last key do
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -23,6 +24,7 @@ class Scene:
         valid: b m, false for padding; None where there is none.
         causal: whether a query sees only keys up to its own place.
         offset: by how much positions were moved, where they were.
+        blocks: which blocks of pairs there are to compute, by window, for FlexAttention.
         backend: `auto` for the fastest that applies, `dense` for the formula as it stands.
     """
 
@@ -32,6 +34,7 @@ class Scene:
     valid: Tensor | None = None
     causal: bool = False
     offset: Tensor | None = None
+    blocks: dict[int | None, Any] = field(default_factory=dict)
     backend: str = "auto"
 
     @property

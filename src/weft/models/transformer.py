@@ -78,6 +78,7 @@ class Transformer(nn.Module):
         if not config.tied:
             self.unembedding = nn.Parameter(torch.zeros(config.outputs, config.width))
         self.to(DTYPES[config.dtype])
+        self._body = self._layers
 
     # Compiled models
 
@@ -146,20 +147,38 @@ class Transformer(nn.Module):
                 return self._run_tapped(tokens, scene, layers, tap)
             return self._run(tokens, scene, lengths, layers, watch, plain)
         read, read_scene = self._encode(source, source_lengths, scene, tap)
+        stream = self._body(tokens, scene, self._limit(layers), tap, read, read_scene)
+        ran = torch.full((len(tokens),), self._limit(layers), device=tokens.device)
+        return Output(self._logits(stream), stream, ran, torch.zeros_like(ran, dtype=torch.bool))
+
+    def fused(self) -> Transformer:
+        """The same model with its layers compiled by torch.compile, for training on a GPU."""
+        self._body = torch.compile(self._layers, dynamic=False)
+        return self
+
+    def _layers(
+        self,
+        tokens: Tensor,
+        scene: Scene,
+        count: int,
+        tap: Tap | None = None,
+        read: Tensor | None = None,
+        read_scene: Scene | None = None,
+    ) -> Tensor:
+        """The stream after so many layers."""
         stream = self.embed(tokens, scene)
         if tap is not None:
             stream = tap("hook_embed", stream)
         bias = self.position.bias(scene)
         first = stream
-        for number in range(self._limit(layers)):
+        for number in range(count):
             if injects(self, number):
                 stream = stream + first
             stream = self.layers[number % len(self.layers)](
                 stream, scene, self.position, bias,
                 tap=within(tap, f"blocks.{number}."), source=read, source_scene=read_scene,
             )  # fmt: skip
-        ran = torch.full((len(tokens),), self._limit(layers), device=tokens.device)
-        return Output(self._logits(stream), stream, ran, torch.zeros_like(ran, dtype=torch.bool))
+        return stream
 
     def embed(self, tokens: Tensor, scene: Scene | None = None) -> Tensor:
         """The first stream (b l d)."""

@@ -25,14 +25,10 @@ def flex_softmax(
     """What softmax attention finds; `bias` has no pairs written out."""
     from torch.nn.attention.flex_attention import flex_attention
 
-    length = query.shape[2]
-    plain = scene.is_plain
-    mask = (
-        _block_mask(length, scene.causal, window, query.device) if plain else _masked(scene, window)
-    )
-    attend: Callable[..., Tensor] = _compiled()
-    if torch.compiler.is_compiling():
-        attend = flex_attention
+    mask = scene.blocks.get(window)
+    attend: Callable[..., Tensor] = flex_attention
+    if not torch.compiler.is_compiling():
+        attend = _compiled()
     scoring = _scoring(bias, scene)
     return attend(query, key, value, score_mod=scoring, block_mask=mask, scale=scale)
 
@@ -73,9 +69,20 @@ def _scoring(bias: Bias | None, scene: Scene) -> Callable[..., Tensor] | None:
     return listed
 
 
+def blocks_of(scene: Scene, windows: set[int | None]) -> dict[int | None, Any]:
+    """Which blocks of pairs there are to compute, for every window that some layer has.
+
+    Made before the layers run, since compiled layers cannot make them.
+    """
+    if scene.is_plain:
+        length, device = scene.keys, scene.key_positions.device
+        return {window: _plain_blocks(length, scene.causal, window, device) for window in windows}
+    return {window: _own_blocks(scene, window) for window in windows}
+
+
 @lru_cache(maxsize=64)
-def _block_mask(length: int, causal: bool, window: int | None, device: torch.device) -> Any:
-    """Which blocks there are to compute, the same for all sequences."""
+def _plain_blocks(length: int, causal: bool, window: int | None, device: torch.device) -> Any:
+    """The same for all sequences."""
     from torch.nn.attention.flex_attention import create_block_mask
 
     if not causal and window is None:
@@ -83,8 +90,8 @@ def _block_mask(length: int, causal: bool, window: int | None, device: torch.dev
     return create_block_mask(_seeing(causal, window), None, None, length, length, device=device)
 
 
-def _masked(scene: Scene, window: int | None) -> Any:
-    """The same where sequences have documents or padding of their own."""
+def _own_blocks(scene: Scene, window: int | None) -> Any:
+    """Where sequences have documents or padding of their own."""
     from torch.nn.attention.flex_attention import create_block_mask
 
     seeing = _seeing(scene.causal, window)

@@ -7,6 +7,8 @@ it cannot train on a CPU, where they are written out instead.
 
 from __future__ import annotations
 
+import os
+
 import torch
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
@@ -30,7 +32,7 @@ def softmax_attention(
             return _sdpa(query, key, value, scale, scene.causal)
         if scene.queries == 1:
             return _sdpa(query, key, value, scale, False)
-    if query.is_cuda and scene.queries == scene.keys and (bias is None or bias.pairs is None):
+    if window in scene.blocks and (bias is None or bias.pairs is None):
         from weft.models.kernels.flex import flex_softmax
 
         return flex_softmax(query, key, value, scale, bias, scene, window)
@@ -52,7 +54,45 @@ def forgetting_attention(
     scene: Scene,
 ) -> Tensor | None:
     """What forgetting attention finds; `sums` (b h m) are those of the logarithms of the gates."""
-    return None
+    if _is_fused(query, value, sums, bias, scene):
+        from weft.models.kernels.triton_softmax import biased_attention
+
+        fading = _fading_of_keys(sums, bias, scene)
+        return biased_attention(query, key, value, scale, sums=fading, documents=scene.documents)
+    if query.is_cuda or query.dtype != sums.dtype:
+        return None
+    added = _fading(sums, bias, scene)
+    return scaled_dot_product_attention(query, key, value, attn_mask=added, scale=scale)
+
+
+def _fading(sums: Tensor, bias: Bias | None, scene: Scene) -> Tensor:
+    """What is added to scores, all pairs written out (b h l m)."""
+    mine = sums[..., scene.keys - scene.queries :].detach()  # rows of gradients sum to 0
+    added = mine[..., :, None] - sums[..., None, :]
+    dense = None if bias is None else bias.dense(scene, sums.dtype)
+    added = added if dense is None else added + dense
+    seen = scene.visible()
+    return added if seen is None else added.masked_fill(~seen, float("-inf"))
+
+
+def _is_fused(query: Tensor, value: Tensor, sums: Tensor, bias: Bias | None, scene: Scene) -> bool:
+    """Whether there is a kernel; Triton's interpreter has to be asked for."""
+    asked = query.is_cuda or (
+        scene.backend == "triton" and os.environ.get("TRITON_INTERPRET") == "1"
+    )
+    plain = bias is None or (bias.table is None and bias.pairs is None)
+    narrow = max(query.shape[-1], value.shape[-1]) <= 128 and sums.dtype == torch.float32
+    return asked and plain and narrow and scene.causal and scene.queries == scene.keys
+
+
+def _fading_of_keys(sums: Tensor, bias: Bias | None, scene: Scene) -> Tensor:
+    """Sums that count slopes too, which fade by the same at every step, and hide padding."""
+    if bias is not None and bias.slopes is not None:
+        places = scene.key_positions.to(sums.dtype).unsqueeze(-2)  # 1 m, or b 1 m
+        sums = sums - bias.slopes.to(sums.dtype)[:, None] * places
+    if scene.valid is not None:
+        sums = sums.masked_fill(~scene.valid[:, None], float("inf"))
+    return sums
 
 
 def _sdpa(query: Tensor, key: Tensor, value: Tensor, scale: float, causal: bool) -> Tensor:
