@@ -58,7 +58,7 @@ def alibi_slopes(heads: int) -> list[float]:
     return alibi_slopes(power) + alibi_slopes(2 * power)[0::2][: heads - power]
 
 
-def slopes(config: object, heads: int, position: str, schedule: str) -> list[float]:
+def slopes(heads: int, position: str, schedule: str) -> list[float]:
     if position == "alibi":
         return alibi_slopes(heads)
     half = heads - heads // 2
@@ -209,9 +209,9 @@ class Reference:
             if place == 0 and "D" in config.canon:
                 stream = self._canon(stream, f"{name}.feed_forward.canon.taps")
             if config.activation == "swiglu":
-                gate, up = stream[:, : stream.shape[1] // 2], stream[:, stream.shape[1] // 2 :]
-                stream = np.array([[a * sigmoid(a) * b for a, b in zip(*row)]
-                                   for row in zip(gate, up)])  # fmt: skip  # noqa: B905
+                half = stream.shape[1] // 2
+                swish = np.vectorize(lambda x: x * sigmoid(x))(stream[:, :half])
+                stream = swish * stream[:, half:]
             else:
                 stream = np.vectorize(ACTIVATIONS[config.activation])(stream)
         return stream
@@ -343,7 +343,7 @@ class Reference:
         distance = here - there
         for name in config.encodings:
             if name in ("alibi", "nape"):
-                return -slopes(config, config.heads, name, config.slopes)[h] * abs(distance)
+                return -slopes(config.heads, name, config.slopes)[h] * abs(distance)
             if name == "t5":
                 both = config.kind == "encoder-decoder" and not causal
                 table = weights[f"position.parts.t5.{'encoder_' if both else ''}weight"]
@@ -353,8 +353,8 @@ class Reference:
         return 0.0
 
     def _fire(self, h: int, here: int, distance: int) -> float:
-        part = {name: self.weights[f"position.parts.fire.{name}"]
-                for name in ("c", "threshold", "first", "first_bias", "second", "second_bias")}  # fmt: skip
+        names = ("c", "threshold", "first", "first_bias", "second", "second_bias")
+        part = {name: self.weights[f"position.parts.fire.{name}"] for name in names}
         c, least = abs(float(part["c"])), abs(512 * float(part["threshold"]))
         share = math.log(c * distance + 1) / (math.log(c * max(here, least) + 1) + 1e-6)
         found = float(part["second_bias"][h])
