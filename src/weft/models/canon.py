@@ -28,7 +28,10 @@ class Canon(nn.Module):
         self.taps = nn.Parameter(torch.zeros(TAPS, width))
 
     def forward(self, stream: Tensor, scene: Scene, memory: Memory | None) -> Tensor:
-        """The stream (b l d), mixed."""
+        """The stream (b l d), mixed, in the precision of the products that follow."""
+        kind = stream.device.type
+        if torch.is_autocast_enabled(kind):
+            stream = stream.to(torch.get_autocast_dtype(kind))
         return stream + shifted_sum(stream, self.taps, scene, memory, self.place)
 
     def initialise(self) -> None:
@@ -40,13 +43,12 @@ def shifted_sum(
     stream: Tensor, taps: Tensor, scene: Scene, memory: Memory | None, name: str
 ) -> Tensor:
     """sum_k w_k x_{t-k}, within documents; `memory` keeps the last few x under a name."""
-    reach = len(taps) - 1
-    batch, length, width = stream.shape
-    before = stream.new_zeros(batch, reach, width)
+    reach, length = len(taps) - 1, stream.shape[1]
+    taps = taps.to(stream.dtype)
+    whole = nn.functional.pad(stream, (0, 0, reach, 0))
     if memory is not None:
-        before = memory.get(f"before {name}", before)
-    whole = torch.cat([before, stream], 1)
-    if memory is not None:
+        if f"before {name}" in memory:
+            whole = torch.cat([memory[f"before {name}"], stream], 1)
         memory[f"before {name}"] = whole[:, -reach:]
     total = taps[0] * stream
     for back in range(1, reach + 1):

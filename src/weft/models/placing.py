@@ -35,6 +35,7 @@ def place(
     scene = Scene(
         positions=positions,
         key_positions=positions,
+        counted=positions is places,
         documents=documents,
         valid=valid,
         causal=config.causal if causal is None else causal,

@@ -44,10 +44,12 @@ def _scoring(bias: Bias | None, scene: Scene) -> Callable[..., Tensor] | None:
     """What is added to a score, as a function of its place."""
     if bias is None:
         return None
-    positions = scene.positions
+    positions, counted = scene.positions, scene.counted
     batched = positions.dim() == 2
 
     def distance(b: Tensor, i: Tensor, j: Tensor) -> Tensor:
+        if counted:
+            return (i - j).abs()
         here = positions[b, i] if batched else positions[i]
         there = positions[b, j] if batched else positions[j]
         return (here - there).abs()

@@ -1,35 +1,36 @@
-"""Softmax attention with a bias on keys, fused in Triton: forgetting (FoX), slopes, windows, documents.
+"""Softmax attention with a bias on keys, fused in Triton: FoX, slopes, windows, documents.
 
     o_i = sum_j P_ij v_j    P_i = softmax_j( scale q_i · k_j + u_i - u_j )    u_t = c_t - slope_h t
 
-over first_i <= j <= i. c (b h l, float32) are sums of logarithms of gates; `firsts` (b l) say where the
-window or the document of a query begins. u_i is the same for a whole row and falls out of the softmax;
-it is kept because u_i - u_j is small where weights are not.
+over first_i <= j <= i. c (b h l, float32) are sums of logarithms of gates; `firsts` (b l) say where
+the window or the document of a query begins. u_i is the same for a whole row and falls out of the
+softmax; it is kept because u_i - u_j is small where weights are not.
 
-The bias costs one addition per score: each pass fixes a block of queries or of keys, takes u relative to
-one token of it, and adds the keys' part as a vector over columns. c is subtracted in float32 before
-anything else is done with it: it reaches thousands, and what counts is differences of neighbours.
-Scores are in units of log2, for exp2. The passes:
+The bias costs one addition per score: each pass fixes a block of queries or of keys, takes u
+relative to one token of it, and adds the keys' part as a vector over columns. c is subtracted in
+float32 before anything else is done with it: it reaches thousands, and what counts is differences
+of neighbours. Scores are in units of log2, for exp2. The passes:
 
-    forward   a block of queries, over keys, with running maximum and sum: o, and L_i, the log2 of the
-              sum over j of 2^(scores with u_i), so that P_ij can be had again from i and j alone
-    delta     D_i = sum_d do_id o_id
-    dkv       a block of keys, over queries: dv_j = sum_i P_ij do_i, dS_ij = P_ij (do_i · v_j - D_i),
-              dk_j = scale sum_i dS_ij q_i and dc_j = -sum_i dS_ij, which is nearly free here. Scores
-              are transposed (keys by queries), so that P and dS multiply without leaving registers
+    forward   a block of queries, over keys, with running maximum and sum: o, and L_i, the log2 of
+              the sum of 2^(scores with u_i), so that P_ij can be had again from i and j alone
+    rows      D_i = sum_d do_id o_id, and L_i without u_i as seen from a token nearby
+    dkv       a block of keys, over queries: dv_j = sum_i P_ij do_i,
+              dS_ij = P_ij (do_i · v_j - D_i), dk_j = scale sum_i dS_ij q_i and
+              dc_j = -sum_i dS_ij, which is nearly free here. Scores are transposed (keys by
+              queries), so that P and dS multiply without leaving registers
     dq        a block of queries, over keys: dq_i = scale sum_j dS_ij k_j
 
-Rows of dS sum to 0, so c has no gradient by way of u_i. Computing P twice spares atomic additions, and
-gradients are the same in every run. Blocks that nobody sees are skipped, and only those at the edges
-(diagonal, window, document) are masked: each pass loops over them and over the rest separately. A key
-whose c is +inf (padding) is seen by nobody; a row that sees nothing is 0 and has L = +inf.
+Rows of dS sum to 0, so c has no gradient by way of u_i. The dkv pass also adds up dq, by atomic
+additions in float32, which costs 5 products where two passes cost 7; the order of additions differs
+between runs. Where PyTorch is told to be deterministic, the dq pass computes it instead.
 
-Nothing of size l x l is written. Triton is imported at once: import this module where it is used.
+Blocks that nobody sees are skipped, and only those at the edges (diagonal, window, document) are
+masked: each pass loops over them and over the rest separately. A key whose c is +inf (padding) is
+seen by nobody; a row that sees nothing is 0 and has L = +inf. Nothing of size l x l is written.
+
+Triton is imported at once: import this module where it is used.
 """
-
-# Triton has no types, and a kernel is no Python that a checker understands.
-# mypy: disable-error-code="import-not-found, import-untyped, no-untyped-def, no-untyped-call"
-# mypy: disable-error-code="untyped-decorator, misc"
+# mypy: disable-error-code="import-not-found,import-untyped,no-untyped-def,untyped-decorator"
 
 from __future__ import annotations
 
@@ -41,16 +42,23 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from weft.models.kernels.triton_tiles import SHORT, empty_heads, interpreting, widened
+
 LOG2E = tl.constexpr(1.4426950408889634)
-WIDTHS = (16, 32, 64, 128)
-"""Widths of heads for which there are kernels."""
+WIDEST = 128
+"""Heads that are wider do not fit."""
 LARGEST = 128
 """The largest block; a length that is a multiple needs no masks at the end."""
+
+FILLING = 2**16
+"""How many rows of queries it takes to keep a GPU busy."""
+GROUP = 64
+"""What L of a query is relative to in the pass over queries; a multiple of that pass's blocks."""
 
 
 def _configs(*choices: tuple[int, int, int, int]) -> list[Any]:
     """Queries and keys of a tile, warps and stages to choose from; the interpreter takes one."""
-    if triton.knobs.runtime.interpret:
+    if interpreting():
         choices = ((32, 16, 4, 1),)
     return [
         triton.Config({"ROWS": rows, "COLS": cols}, num_warps=warps, num_stages=stages)
@@ -59,10 +67,22 @@ def _configs(*choices: tuple[int, int, int, int]) -> list[Any]:
 
 
 def _fitting(configs: Sequence[Any], arguments: dict[str, Any], **_: Any) -> list[Any]:
-    """Those whose tiles fit: small ones for float32 and for wide heads."""
+    """Those worth trying: small tiles for wide heads and float32, one for little work."""
     query: Tensor = arguments["Q"]
-    most = LARGEST**2 if query.element_size() * query.shape[-1] <= 128 else 64 * 64
-    return [c for c in configs if c.kwargs["ROWS"] * c.kwargs["COLS"] <= most]
+    sizes = [config.kwargs["ROWS"] * config.kwargs["COLS"] for config in configs]
+    most = max(sizes)
+    if query.element_size() == 4:
+        most = min(sizes)
+    elif query.shape[-1] > 64:
+        most = max(min(sizes), 64 * 64)
+    fitting = [config for config, size in zip(configs, sizes, strict=True) if size <= most]
+    return fitting if _bucket(query) else fitting[:1]
+
+
+def _clear(arguments: dict[str, Any], reset_only: bool = False) -> None:
+    """Forget what trials have added to dq."""
+    if arguments["DQuery"] is not None:
+        arguments["DQuery"].zero_()
 
 
 TUNED: dict[str, Any] = {
@@ -91,6 +111,16 @@ def _tile(base, places, stride, length, WIDTH: tl.constexpr, MASKED: tl.constexp
 
 
 @triton.jit
+def _add(base, places, length, tile, WIDTH: tl.constexpr, MASKED: tl.constexpr):
+    """Add to some rows of a matrix whose rows follow each other."""
+    at = base + places[:, None] * WIDTH + tl.arange(0, WIDTH)[None, :]
+    if MASKED:
+        tl.atomic_add(at, tile, mask=places[:, None] < length, sem="relaxed")
+    else:
+        tl.atomic_add(at, tile, sem="relaxed")
+
+
+@triton.jit
 def _put(base, places, stride, length, tile, WIDTH: tl.constexpr, MASKED: tl.constexpr):
     """Store some rows of a matrix."""
     at = base + places[:, None] * stride + tl.arange(0, WIDTH)[None, :]
@@ -113,20 +143,21 @@ def _numbers(base, places, length, other, MASKED: tl.constexpr):
 def _origin(sums, place):
     """c of the token that others are relative to."""
     if sums is None:
-        return 0.0
+        return tl.full([], 0.0, tl.float32)
     else:
         c = tl.load(sums + place)
         return tl.where(c < float("inf"), c, 0.0)
 
 
 @triton.jit
-def _of_keys(sums, slope, places, origin, at, length, MASKED: tl.constexpr):
+def _of_keys(c, slope, places, origin, at):
     """-u of keys, relative to that of the origin; -inf where nobody sees them."""
-    bias = tl.zeros_like(places).to(tl.float32)
-    if sums is not None:
-        bias = origin - _numbers(sums, places, length, float("inf"), MASKED)
-    if slope is not None:
-        bias += slope * (places - at)
+    if c is None:
+        bias = slope * (places - at)
+    elif slope is None:
+        bias = origin - c
+    else:
+        bias = origin - c + slope * (places - at)
     return bias * LOG2E
 
 
@@ -165,7 +196,7 @@ def _key_range(firsts, start, length, ROWS: tl.constexpr, COLS: tl.constexpr):
 
 @triton.jit
 def _query_range(lasts, start, length, ROWS: tl.constexpr, COLS: tl.constexpr):
-    """Of a block of keys: where its queries begin, leave the diagonal, no longer see all, and end."""
+    """Of a block of keys: where queries begin, leave the diagonal, no longer see all, and end."""
     low = start // ROWS * ROWS
     below = tl.cdiv(start + COLS, ROWS) * ROWS
     if lasts is None:
@@ -190,7 +221,10 @@ def _attend(
         k = _tile(K, cols, k_l, length, DK, ENDS)
         scores = tl.dot(q, tl.trans(k), input_precision=PRECISION) * factor
         if sums is not None or slope is not None:
-            scores += _of_keys(sums, slope, cols, origin, start, length, ENDS)[None, :]
+            c = None
+            if sums is not None:
+                c = _numbers(sums, cols, length, float("inf"), ENDS)
+            scores += _of_keys(c, slope, cols, origin, start)[None, :]
         if MASKED:
             scores = tl.where(_seen(rows, cols, first), scores, float("-inf"))
         higher = tl.maximum(most, tl.max(scores, 1))
@@ -205,7 +239,7 @@ def _attend(
 
 
 @triton.autotune(configs=_configs(*FORWARD), **TUNED)
-@triton.jit
+@triton.jit(do_not_specialize=["bucket"])
 def _forward_kernel(
     Q, K, V, Sums, Slopes, Firsts, Out, Logs,
     q_b, q_h, q_l, k_b, k_h, k_l, v_b, v_h, v_l, o_b, o_h, o_l, c_b, c_h, f_b,
@@ -214,8 +248,9 @@ def _forward_kernel(
     ROWS: tl.constexpr, COLS: tl.constexpr,
 ):  # fmt: skip
     """o and L of a block of queries; those with most keys come first."""
-    head = tl.program_id(1)
-    start = (tl.num_programs(0) - 1 - tl.program_id(0)) * ROWS
+    blocks = tl.cdiv(length, ROWS)
+    head = tl.program_id(0) // blocks
+    start = (blocks - 1 - tl.program_id(0) % blocks) * ROWS
     rows = start + tl.arange(0, ROWS)
     sums, slope, firsts, first = Sums, Slopes, Firsts, None
     if Sums is not None:
@@ -256,40 +291,52 @@ def _forward_kernel(
 
 
 @triton.jit
-def _delta_kernel(
-    Out, Grad, Delta, o_b, o_h, o_l, g_b, g_h, g_l, heads, length,
-    DV: tl.constexpr, ROWS: tl.constexpr,
+def _rows_kernel(
+    Out, Grad, Logs, Sums, Slopes, Delta, Relative, o_b, o_h, o_l, g_b, g_h, g_l, c_b, c_h,
+    heads, length, DV: tl.constexpr, GROUP: tl.constexpr,
 ):  # fmt: skip
-    """D_i = sum_d do_id o_id."""
-    head = tl.program_id(1)
-    rows = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
+    """D_i, and L_i without u_i as seen from the first token of a group."""
+    blocks = tl.cdiv(length, GROUP)
+    head = tl.program_id(0) // blocks
+    start = tl.program_id(0) % blocks * GROUP
+    rows = start + tl.arange(0, GROUP)
+    sums, slope = Sums, Slopes
+    if Sums is not None:
+        sums = _head(Sums, head, heads, c_b, c_h)
+    if Slopes is not None:
+        slope = tl.load(Slopes + head % heads)
     out = _tile(_head(Out, head, heads, o_b, o_h), rows, o_l, length, DV, True)
     grad = _tile(_head(Grad, head, heads, g_b, g_h), rows, g_l, length, DV, True)
+    at = head.to(tl.int64) * length + rows
     delta = tl.sum(out.to(tl.float32) * grad.to(tl.float32), 1)
-    tl.store(Delta + head.to(tl.int64) * length + rows, delta, mask=rows < length)
+    tl.store(Delta + at, delta, mask=rows < length)
+    logs = tl.load(Logs + at, mask=rows < length, other=0.0)
+    logs -= _of_queries(sums, slope, rows, _origin(sums, start), start, length, True)
+    tl.store(Relative + at, logs, mask=rows < length)
 
 
 @triton.jit
 def _gather_keys(
-    dk, dv, dc, k, v, Q, G, q_l, g_l, Logs, Delta, sums, slope, origin, at, bias, cols, firsts,
+    dk, dv, dc, k, v, Q, G, q_l, g_l, Logs, Delta, DQuery, sums, slope, c, cols, firsts,
     low, high, length, factor,
-    ROWS: tl.constexpr, DK: tl.constexpr, DV: tl.constexpr, MASKED: tl.constexpr,
-    EVEN: tl.constexpr, PRECISION: tl.constexpr,
+    ROWS: tl.constexpr, DK: tl.constexpr, DV: tl.constexpr, GROUP: tl.constexpr,
+    MASKED: tl.constexpr, EVEN: tl.constexpr, PRECISION: tl.constexpr,
 ):  # fmt: skip
     """The pass for dk, dv and dc over queries from `low` to `high`; scores are transposed."""
+    coming = _origin(sums, tl.minimum(low, length - 1) // GROUP * GROUP)
     for row in tl.range(low, high, ROWS):
         rows = row + tl.arange(0, ROWS)
         q = _tile(Q, rows, q_l, length, DK, not EVEN)
         scores = tl.dot(k, tl.trans(q), input_precision=PRECISION) * factor
-        logs = _numbers(Logs, rows, length, float("inf"), not EVEN)
         if sums is not None or slope is not None:
-            scores += bias[:, None]
-            logs -= _of_queries(sums, slope, rows, origin, at, length, not EVEN)
+            scores += _of_keys(c, slope, cols, coming, row // GROUP * GROUP)[:, None]
+            coming = _origin(sums, tl.minimum(row + ROWS, length - 1) // GROUP * GROUP)
         if MASKED:
             first = None
             if firsts is not None:
                 first = _numbers(firsts, rows, length, 0, not EVEN)
             scores = tl.where(tl.trans(_seen(rows, cols, first)), scores, float("-inf"))
+        logs = _numbers(Logs, rows, length, float("inf"), not EVEN)
         weights = tl.exp2(scores - logs[None, :])
         g = _tile(G, rows, g_l, length, DV, not EVEN)
         dv = tl.dot(weights.to(g.dtype), g, dv, input_precision=PRECISION)
@@ -297,60 +344,65 @@ def _gather_keys(
         ds = weights * (tl.dot(v, tl.trans(g), input_precision=PRECISION) - delta[None, :])
         if sums is not None:
             dc -= tl.sum(ds, 1)
-        dk = tl.dot(ds.to(q.dtype), q, dk, input_precision=PRECISION)
+        ds = ds.to(q.dtype)
+        dk = tl.dot(ds, q, dk, input_precision=PRECISION)
+        if DQuery is not None:
+            dq = tl.dot(tl.trans(ds), k, input_precision=PRECISION)
+            _add(DQuery, rows, length, dq, DK, not EVEN)
     return dk, dv, dc
 
 
-@triton.autotune(configs=_configs(*DKV), **TUNED)
-@triton.jit
+@triton.autotune(configs=_configs(*DKV), pre_hook=_clear, **TUNED)
+@triton.jit(do_not_specialize=["bucket"])
 def _dkv_kernel(
-    Q, K, V, Sums, Slopes, Firsts, Lasts, Grad, Logs, Delta, DKey, DValue, DSums,
+    Q, K, V, Sums, Slopes, Firsts, Lasts, Grad, Logs, Delta, DKey, DValue, DSums, DQuery,
     q_b, q_h, q_l, k_b, k_h, k_l, v_b, v_h, v_l, g_b, g_h, g_l,
     dk_b, dk_h, dk_l, dv_b, dv_h, dv_l, c_b, c_h, f_b,
     heads, length, factor, scale, bucket,
     DK: tl.constexpr, DV: tl.constexpr, EVEN: tl.constexpr, PRECISION: tl.constexpr,
-    ROWS: tl.constexpr, COLS: tl.constexpr,
+    GROUP: tl.constexpr, ROWS: tl.constexpr, COLS: tl.constexpr,
 ):  # fmt: skip
     """dk, dv and dc of a block of keys."""
-    head = tl.program_id(1)
-    start = tl.program_id(0) * COLS
+    blocks = tl.cdiv(length, COLS)
+    head = tl.program_id(0) // blocks
+    start = tl.program_id(0) % blocks * COLS
     cols = start + tl.arange(0, COLS)
-    at = tl.minimum(start + COLS, length) - 1  # the key nearest to the queries
-    sums, slope, firsts, lasts = Sums, Slopes, Firsts, Lasts
+    sums, slope, firsts, lasts, c = Sums, Slopes, Firsts, Lasts, None
     if Sums is not None:
         sums = _head(Sums, head, heads, c_b, c_h)
+        c = _numbers(sums, cols, length, float("inf"), not EVEN)
     if Slopes is not None:
         slope = tl.load(Slopes + head % heads)
     if Firsts is not None:
         firsts = _head(Firsts, head, heads, f_b, 0)
         lasts = _head(Lasts, head, heads, f_b, 0)
-    origin = _origin(sums, at)
-    bias = _of_keys(sums, slope, cols, origin, at, length, not EVEN)
     k = _tile(_head(K, head, heads, k_b, k_h), cols, k_l, length, DK, not EVEN)
     v = _tile(_head(V, head, heads, v_b, v_h), cols, v_l, length, DV, not EVEN)
     Q = _head(Q, head, heads, q_b, q_h)
     Grad = _head(Grad, head, heads, g_b, g_h)
     Logs += head.to(tl.int64) * length
     Delta += head.to(tl.int64) * length
+    if DQuery is not None:
+        DQuery += head.to(tl.int64) * length * DK
     dk = tl.zeros([COLS, DK], tl.float32)
     dv = tl.zeros([COLS, DV], tl.float32)
     dc = tl.zeros([COLS], tl.float32)
     low, below, everybody, end = _query_range(lasts, start, length, ROWS, COLS)
     dk, dv, dc = _gather_keys(
-        dk, dv, dc, k, v, Q, Grad, q_l, g_l, Logs, Delta, sums, slope, origin, at, bias, cols,
-        firsts, low, tl.minimum(below, end), length, factor,
-        ROWS, DK, DV, True, EVEN, PRECISION,
+        dk, dv, dc, k, v, Q, Grad, q_l, g_l, Logs, Delta, DQuery, sums, slope, c, cols, firsts,
+        low, tl.minimum(below, end), length, factor,
+        ROWS, DK, DV, GROUP, True, EVEN, PRECISION,
     )  # fmt: skip
     dk, dv, dc = _gather_keys(
-        dk, dv, dc, k, v, Q, Grad, q_l, g_l, Logs, Delta, sums, slope, origin, at, bias, cols,
-        firsts, below, tl.minimum(everybody, end), length, factor,
-        ROWS, DK, DV, False, EVEN, PRECISION,
+        dk, dv, dc, k, v, Q, Grad, q_l, g_l, Logs, Delta, DQuery, sums, slope, c, cols, firsts,
+        below, tl.minimum(everybody, end), length, factor,
+        ROWS, DK, DV, GROUP, False, EVEN, PRECISION,
     )  # fmt: skip
     if lasts is not None:
         dk, dv, dc = _gather_keys(
-            dk, dv, dc, k, v, Q, Grad, q_l, g_l, Logs, Delta, sums, slope, origin, at, bias, cols,
-            firsts, everybody, end, length, factor,
-            ROWS, DK, DV, True, EVEN, PRECISION,
+            dk, dv, dc, k, v, Q, Grad, q_l, g_l, Logs, Delta, DQuery, sums, slope, c, cols, firsts,
+            everybody, end, length, factor,
+            ROWS, DK, DV, GROUP, True, EVEN, PRECISION,
         )  # fmt: skip
     _put(_head(DKey, head, heads, dk_b, dk_h), cols, dk_l, length, dk * scale, DK, not EVEN)
     _put(_head(DValue, head, heads, dv_b, dv_h), cols, dv_l, length, dv, DV, not EVEN)
@@ -372,7 +424,10 @@ def _gather_queries(
         k = _tile(K, cols, k_l, length, DK, ENDS)
         scores = tl.dot(q, tl.trans(k), input_precision=PRECISION) * factor
         if sums is not None or slope is not None:
-            scores += _of_keys(sums, slope, cols, origin, start, length, ENDS)[None, :]
+            c = None
+            if sums is not None:
+                c = _numbers(sums, cols, length, float("inf"), ENDS)
+            scores += _of_keys(c, slope, cols, origin, start)[None, :]
         if MASKED:
             scores = tl.where(_seen(rows, cols, first), scores, float("-inf"))
         weights = tl.exp2(scores - logs[:, None])
@@ -383,7 +438,7 @@ def _gather_queries(
 
 
 @triton.autotune(configs=_configs(*DQ), **TUNED)
-@triton.jit
+@triton.jit(do_not_specialize=["bucket"])
 def _dq_kernel(
     Q, K, V, Sums, Slopes, Firsts, Grad, Logs, Delta, DQuery,
     q_b, q_h, q_l, k_b, k_h, k_l, v_b, v_h, v_l, g_b, g_h, g_l, dq_b, dq_h, dq_l, c_b, c_h, f_b,
@@ -392,8 +447,9 @@ def _dq_kernel(
     ROWS: tl.constexpr, COLS: tl.constexpr,
 ):  # fmt: skip
     """dq of a block of queries; those with most keys come first."""
-    head = tl.program_id(1)
-    start = (tl.num_programs(0) - 1 - tl.program_id(0)) * ROWS
+    blocks = tl.cdiv(length, ROWS)
+    head = tl.program_id(0) // blocks
+    start = (blocks - 1 - tl.program_id(0) % blocks) * ROWS
     rows = start + tl.arange(0, ROWS)
     sums, slope, firsts, first = Sums, Slopes, Firsts, None
     if Sums is not None:
@@ -443,11 +499,11 @@ def _forward(
     """o (b h l v) and L (b h l)."""
     query, key, value = _dense(query), _dense(key), _dense(value)
     out, logs = _forward_shapes(query, key, value, sums, slopes, firsts, scale)
-    batch, heads, length, _ = query.shape
+    heads, length = query.shape[1:3]
     _forward_kernel[_grid("ROWS", query)](
         query, key, value, sums, slopes, firsts, out, logs,
-        *_strides(query, key, value, out), *_pairs(sums), _first_stride(firsts),
-        heads, length, scale * LOG2E.value, _bucket(length), **_constants(query, value),
+        *_strides(query, key, value, out), *_pair(sums), _first_stride(firsts),
+        heads, length, scale * LOG2E.value, _bucket(query), **_constants(query, value),
     )  # fmt: skip
     return out, logs
 
@@ -462,7 +518,8 @@ def _forward_shapes(
     firsts: Tensor | None,
     scale: float,
 ) -> tuple[Tensor, Tensor]:
-    return _like(query, value.shape[-1]), query.new_empty(query.shape[:3], dtype=torch.float32)
+    logs = query.new_empty(query.shape[:3], dtype=torch.float32)
+    return empty_heads(query, value.shape[-1]), logs
 
 
 @torch.library.custom_op("weft::biased_attention_backward", mutates_args=())
@@ -480,18 +537,24 @@ def _backward(
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """dq, dk, dv and dc (b h l; empty where there is no c)."""
     grad, query, key, value = _dense(grad), _dense(query), _dense(key), _dense(value)
-    grads = _backward_shapes(grad, query, key, value, sums, slopes, firsts, out, logs, scale)
+    grads: tuple[Tensor, Tensor, Tensor, Tensor] = _backward_shapes(
+        grad, query, key, value, sums, slopes, firsts, out, logs, scale
+    )
     dq, dk, dv, dc = grads
-    delta = _delta(out, grad)
+    delta, relative = _of_rows(out, grad, logs, sums, slopes)
     inputs = (query, key, value, sums, slopes, firsts)
     strides = _strides(query, key, value, grad)
-    rest = (*_pairs(sums), _first_stride(firsts), query.shape[1], query.shape[2])
-    numbers = (scale * LOG2E.value, scale, _bucket(query.shape[2]))
+    rest = (*_pair(sums), _first_stride(firsts), query.shape[1], query.shape[2])
+    numbers = (scale * LOG2E.value, scale, _bucket(query))
     constants = _constants(query, value)
+    added = None if torch.are_deterministic_algorithms_enabled() else _added(query)
     _dkv_kernel[_grid("COLS", query)](
-        *inputs, _lasts(firsts), grad, logs, delta, dk, dv, dc,
-        *strides, *_strides(dk, dv), *rest, *numbers, **constants,
+        *inputs, _lasts(firsts), grad, relative, delta, dk, dv, dc, added,
+        *strides, *_strides(dk, dv), *rest, *numbers, **constants, GROUP=GROUP,
     )  # fmt: skip
+    if added is not None:
+        torch.mul(added, scale, out=dq)
+        return grads
     _dq_kernel[_grid("ROWS", query)](
         *inputs, grad, logs, delta, dq, *strides, *_strides(dq), *rest, *numbers, **constants
     )
@@ -511,9 +574,9 @@ def _backward_shapes(
     logs: Tensor,
     scale: float,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    dq, dk = empty_heads(query, query.shape[-1]), empty_heads(query, query.shape[-1])
     dc = logs.new_empty((0,) if sums is None else logs.shape)
-    width = query.shape[-1]
-    return _like(query, width), _like(query, width), _like(query, value.shape[-1]), dc
+    return dq, dk, empty_heads(query, value.shape[-1]), dc
 
 
 def _setup(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
@@ -545,7 +608,7 @@ def biased_attention(
     """Causal softmax attention with scores scale q_i · k_j - slope (i - j) + c_i - c_j.
 
     Args:
-        query: b h l k; widths as in `WIDTHS`, in float32, float16 or bfloat16.
+        query: b h l k, in float32, float16 or bfloat16; k and v up to `WIDEST`.
         key: b h l k.
         value: b h l v.
         scale: what q_i · k_j is multiplied by.
@@ -557,9 +620,13 @@ def biased_attention(
     Returns:
         What is found, b h l v, laid out as b l h v.
     """
+    width = value.shape[-1]
+    query, key, value = widened(query), widened(key), widened(value)
+    if sums is not None and sums.stride(2) != 1:
+        sums = sums.contiguous()
     firsts = _firsts(query, window, documents)
     found: Tensor = _forward(query, key, value, sums, slopes, firsts, scale)[0]
-    return found
+    return found[..., :width]
 
 
 def _firsts(query: Tensor, window: int | None, documents: Tensor | None) -> Tensor | None:
@@ -584,20 +651,22 @@ def _lasts(firsts: Tensor | None) -> Tensor | None:
     return (found - 1).int()
 
 
-def _delta(out: Tensor, grad: Tensor) -> Tensor:
+def _of_rows(
+    out: Tensor, grad: Tensor, logs: Tensor, sums: Tensor | None, slopes: Tensor | None
+) -> tuple[Tensor, Tensor]:
+    """D, and L relative to groups (b h l)."""
     batch, heads, length, width = out.shape
-    delta = out.new_empty((batch, heads, length), dtype=torch.float32)
-    rows = 32 if triton.knobs.runtime.interpret else 128
-    _delta_kernel[(triton.cdiv(length, rows), batch * heads)](
-        out, grad, delta, *_strides(out, grad), heads, length, DV=width, ROWS=rows
-    )
-    return delta
+    delta, relative = torch.empty_like(logs), torch.empty_like(logs)
+    _rows_kernel[(triton.cdiv(length, GROUP) * batch * heads,)](
+        out, grad, logs, sums, slopes, delta, relative, *_strides(out, grad), *_pair(sums),
+        heads, length, DV=width, GROUP=GROUP,
+    )  # fmt: skip
+    return delta, relative
 
 
-def _like(query: Tensor, width: int) -> Tensor:
-    """A new b h l width, laid out as b l h width, as what follows wants it."""
-    batch, heads, length, _ = query.shape
-    return query.new_empty((batch, length, heads, width)).transpose(1, 2)
+def _added(query: Tensor) -> Tensor:
+    """Where blocks of keys add up dq."""
+    return torch.zeros(query.shape, dtype=torch.float32, device=query.device)
 
 
 def _dense(tensor: Tensor) -> Tensor:
@@ -611,11 +680,8 @@ def _strides(*tensors: Tensor) -> tuple[int, ...]:
     return tuple(stride for tensor in tensors for stride in tensor.stride()[:3])
 
 
-def _pairs(sums: Tensor | None) -> tuple[int, int]:
-    if sums is None:
-        return 0, 0
-    assert sums.stride(2) == 1 and sums.dtype == torch.float32
-    return sums.stride(0), sums.stride(1)
+def _pair(sums: Tensor | None) -> tuple[int, int]:
+    return (0, 0) if sums is None else (sums.stride(0), sums.stride(1))
 
 
 def _first_stride(firsts: Tensor | None) -> int:
@@ -624,13 +690,17 @@ def _first_stride(firsts: Tensor | None) -> int:
 
 
 def _grid(block: str, query: Tensor) -> Any:
+    """A program for each block of each head, those of one head next to each other."""
     batch, heads, length, _ = query.shape
-    return lambda chosen: (triton.cdiv(length, chosen[block]), batch * heads)
+    return lambda chosen: (triton.cdiv(length, chosen[block]) * batch * heads,)
 
 
-def _bucket(length: int) -> int:
-    """Blocks are chosen anew for lengths that differ much."""
-    return min(max(length.bit_length(), 10), 14)
+def _bucket(query: Tensor) -> int:
+    """For which lengths configs are chosen anew; 0 where there is too little work to tell."""
+    batch, heads, length, _ = query.shape
+    if length < SHORT or batch * heads * length < FILLING:
+        return 0
+    return min(length.bit_length(), 14)
 
 
 def _constants(query: Tensor, value: Tensor) -> dict[str, Any]:

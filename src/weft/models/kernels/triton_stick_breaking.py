@@ -3,24 +3,24 @@
     log2 A_ij = y_ij - sum_{l = j .. i-1} p_il        y = log2(e) q_i · k_j scale,  j < i
     p = log2(1 + 2^y)
 
-**Forward.** A program has a block of queries and walks through blocks of keys from right to left. It
-carries for every query the sum of p so far. Sums within a block are a product with a triangle of ones,
-on the matrix units: p is split into two numbers of 8 bits each, whose products with ones are exact,
-so that the sum is good to 2^-17. What it carries is summed in float32.
+**Forward.** A program has a block of queries and walks through blocks of keys from right to left.
+It carries for every query the sum of p so far. Sums within a block are a product with a triangle of
+ones, on the matrix units: p is split into two numbers of 8 bits each, whose products with ones are
+exact, so that the sum is good to 2^-17. What it carries is summed in float32.
 
-What is left of the stick is 2^-carry. When for all queries of a block that is below 2^-32 the rest is
-below what float32 tells apart from 1, and the program stops: with fresh weights after some dozens of
-keys. It keeps per query where it stopped and what it carried.
+What is left of the stick is 2^-carry. When for all queries of a block that is below 2^-32 the rest
+is below what float32 tells apart from 1, and the program stops: with fresh weights after some
+dozens of keys. It keeps per query where it stopped and what it carried.
 
 **Backward.** With G_ij = do_i · v_j and W = A * G,
 
     dy_ij = W_ij - sigmoid(y_ij) sum_{l <= j} W_il
 
-The sum runs from the left and is mostly small there: as a difference of sums from the right it would
-be lost in rounding. So a program with a block of queries walks from left to right, from where the
-forward pass stopped, and has the sums of p to the right of a block as the total less those to the
-left. Queries need what is carried along a row, so no program can own a block of keys: dk and dv are
-added up in float32 by atomic additions, in an order that is not fixed.
+The sum runs from the left and is mostly small there: as a difference of sums from the right it
+would be lost in rounding. So a program with a block of queries walks from left to right, from where
+the forward pass stopped, and has the sums of p to the right of a block as the total less those to
+the left. Queries need what is carried along a row, so no program can own a block of keys: dk and dv
+are added up in float32 by atomic additions, in an order that is not fixed.
 """
 # mypy: disable-error-code="import-not-found,import-untyped,no-untyped-def,untyped-decorator"
 
@@ -33,11 +33,13 @@ import torch
 import triton
 import triton.language as tl
 from torch import Tensor
+from triton.language.extra.cuda.libdevice import fast_log2f
 
 from weft.models.kernels.triton_tiles import (
     NEVER,
     empty_heads,
     first_keys,
+    interpreting,
     launched,
     part,
     read_tile,
@@ -58,7 +60,7 @@ ENOUGH = tl.constexpr(32.0)
 STRIDE = tl.constexpr(4)
 """After how many blocks of keys a program looks whether sticks are used up."""
 
-FORWARD = ((64, 64, 4, 3), (128, 64, 8, 3), (128, 64, 4, 3), (128, 32, 4, 3), (64, 32, 4, 4))
+FORWARD = ((64, 64, 4, 3), (128, 64, 8, 3), (128, 32, 4, 3), (64, 32, 4, 3))
 BACKWARD = ((64, 32, 4, 2), (64, 64, 4, 2), (128, 32, 8, 2), (128, 64, 8, 2))
 
 
@@ -71,9 +73,13 @@ def _summed(values, triangle, PART: tl.constexpr):
 
 
 @triton.jit
-def _softplus(y):
-    """log2(1 + 2^y)."""
-    return tl.maximum(y, 0.0) + tl.log2(1.0 + tl.exp2(-tl.abs(y)))
+def _softplus(y, FAST: tl.constexpr):
+    """log2(1 + 2^y); fast is good to 2^-22."""
+    more = 1.0 + tl.exp2(-tl.abs(y))
+    if FAST:
+        return tl.maximum(y, 0.0) + fast_log2f(more)
+    else:
+        return tl.maximum(y, 0.0) + tl.log2(more)
 
 
 @tuned(FORWARD)
@@ -82,7 +88,8 @@ def _forward(
     query, query_at, key, key_at, value, value_at, out, out_at, total, stop,
     query_numbers, key_numbers, first, scale, heads, length, long,
     WIDTH: tl.constexpr, VALUES: tl.constexpr, DOCUMENTS: tl.constexpr,
-    PART: tl.constexpr, PRECISION: tl.constexpr, QUERIES: tl.constexpr, KEYS: tl.constexpr,
+    PART: tl.constexpr, FAST: tl.constexpr, PRECISION: tl.constexpr,
+    QUERIES: tl.constexpr, KEYS: tl.constexpr,
 ):  # fmt: skip
     """Write out what is found, and per query the total of p and where the walk ended."""
     start = (tl.num_programs(0) - 1 - tl.program_id(0)) * QUERIES  # long walks first
@@ -105,7 +112,7 @@ def _forward(
     least = 0.0
     while (place > low) & (least < ENOUGH):
         steps = tl.minimum(STRIDE, (place - low) // KEYS)
-        for step in range(0, steps):
+        for step in range(steps):
             there = place - (step + 1) * KEYS + columns
             k = read_tile(key, key_at, batch, head, there, length, WIDTH)
             v = read_tile(value, value_at, batch, head, there, length, VALUES)
@@ -115,7 +122,7 @@ def _forward(
                 seen = seen & (mine[:, None] == theirs[None, :])
             y = tl.dot(q, tl.trans(k), input_precision=PRECISION) * scale
             y = tl.where(seen, y, NEVER)
-            p = _softplus(y)
+            p = _softplus(y, FAST)
             nearer = _summed(p, to_the_right, PART) + carry[:, None]
             weights = tl.exp2(y - p - nearer)
             found = tl.dot(weights.to(v.dtype), v, found, input_precision=PRECISION)
@@ -136,7 +143,8 @@ def _backward(
     query_numbers, key_numbers, d_query, d_query_at, d_key, d_key_at, d_value, d_value_at,
     scale, factor, heads, length, long,
     WIDTH: tl.constexpr, VALUES: tl.constexpr, DOCUMENTS: tl.constexpr,
-    PART: tl.constexpr, PRECISION: tl.constexpr, QUERIES: tl.constexpr, KEYS: tl.constexpr,
+    PART: tl.constexpr, FAST: tl.constexpr, PRECISION: tl.constexpr,
+    QUERIES: tl.constexpr, KEYS: tl.constexpr,
 ):  # fmt: skip
     """Write dq and add to dk and dv; `factor` is of q · k, and `scale` the same for powers of 2."""
     start = (tl.num_programs(0) - 1 - tl.program_id(0)) * QUERIES
@@ -164,7 +172,7 @@ def _backward(
             seen = seen & (mine[:, None] == theirs[None, :])
         y = tl.dot(q, tl.trans(k), input_precision=PRECISION) * scale
         y = tl.where(seen, y, NEVER)
-        p = _softplus(y)
+        p = _softplus(y, FAST)
         nearer = carry[:, None] - _summed(p, up_to, PART)
         weights = tl.exp2(y - p - tl.maximum(nearer, 0.0))
         carry -= tl.sum(p, 1)
@@ -205,7 +213,7 @@ def _stick_breaking(
     _forward[launched(query)](
         query, query.stride(), key, key.stride(), value, value.stride(), out, out.stride(),
         total, stop, queries, keys, first, scale * LOG2E,
-        *sizes(query), **shapes(query, value, queries), PART=part(),
+        *sizes(query), **shapes(query, value, queries), PART=part(), FAST=_fast(query),
     )  # fmt: skip
     return out, total, stop
 
@@ -248,7 +256,7 @@ def _stick_breaking_backward(
         query, query.stride(), key, key.stride(), value, value.stride(), d_out, d_out.stride(),
         total, stop, queries, keys, d_query, d_query.stride(),
         sums[0], sums[0].stride(), sums[1], sums[1].stride(), scale * LOG2E, scale,
-        *sizes(query), **shapes(query, value, queries), PART=part(),
+        *sizes(query), **shapes(query, value, queries), PART=part(), FAST=_fast(query),
     )  # fmt: skip
     return d_query, d_key.copy_(sums[0]), d_value.copy_(sums[1])
 
@@ -258,6 +266,10 @@ def _(
     d_out: Tensor, query: Tensor, key: Tensor, value: Tensor, *_: Any
 ) -> tuple[Tensor, Tensor, Tensor]:
     return _gradients(query, key, value)
+
+
+def _fast(query: Tensor) -> bool:
+    return query.dtype != torch.float32 and not interpreting()
 
 
 def _gradients(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:

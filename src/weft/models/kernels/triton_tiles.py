@@ -2,14 +2,15 @@
 
     b  sequences   h  heads   l  tokens   d  width of a head
 
-Tensors are b h l d with any strides but the last, which is 1, so that views of a projection are read
-where they lie. Documents and padding become two numbers for each token, one as a query and one as a
-key: a query sees the keys whose number is its own.
+Tensors are b h l d with any strides but the last, which is 1, so that views of a projection are
+read where they lie. Documents and padding become two numbers for each token, one as a query and one
+as a key: a query sees the keys whose number is its own.
 
 Triton has no types, hence the line below. On a machine without a GPU the kernels run in Triton's
 interpreter, where TRITON_INTERPRET=1 asks for it.
 """
 # mypy: disable-error-code="import-not-found,import-untyped,no-untyped-def,untyped-decorator"
+# mypy: allow-untyped-calls
 
 from __future__ import annotations
 
@@ -85,10 +86,19 @@ def part() -> Any:
     return tl.float32 if interpreting() else tl.bfloat16
 
 
-def tuned(choices: Sequence[tuple[int, int, int, int]], reset: Sequence[str] = ()) -> Any:
-    """A decorator that tries (queries, keys, warps, stages); the first is the one for short texts."""
-    if interpreting():
-        choices = [(32, 16, 4, 1)]
+def tuned(
+    choices: Sequence[tuple[int, int, int, int]],
+    reset: Sequence[str] = (),
+    wide: tuple[int, int, int, int] = (32, 32, 4, 2),
+) -> Any:
+    """A decorator that tries (queries, keys, warps, stages).
+
+    Args:
+        choices: what to try for long texts; short ones take the first.
+        reset: what a kernel adds to, cleared before every try.
+        wide: the one for float32, and for short texts of wide heads, which need more room.
+    """
+    choices = ((32, 16, 4, 1),) if interpreting() else (*choices, wide)
     configs = [
         triton.Config({"QUERIES": m, "KEYS": n}, num_warps=warps, num_stages=stages)
         for m, n, warps, stages in choices
@@ -101,15 +111,19 @@ def tuned(choices: Sequence[tuple[int, int, int, int]], reset: Sequence[str] = (
     )
 
 
-def _worth_trying(configs: list[Any], named: dict[str, Any], **_: Any) -> list[Any]:
-    narrow = named["query"].dtype != torch.float32
-    return configs if named["long"] and narrow else configs[:1]
+def _worth_trying(configs: list[Any], named: dict[str, Any], **given: Any) -> list[Any]:
+    roomy = max(given["WIDTH"], given["VALUES"]) <= 64
+    if named["query"].dtype == torch.float32 or not (roomy or named["long"]):
+        return configs[-1:]
+    if not named["long"]:
+        return configs[:1]
+    return configs[:-1] if roomy else configs
 
 
-def launched(query: Tensor) -> Callable[[dict[str, int]], tuple[int, int]]:
-    """A program for each block of queries of each head."""
+def launched(query: Tensor, split: str = "QUERIES") -> Callable[[dict[str, int]], tuple[int, int]]:
+    """A program for each block of queries, or keys, of each head."""
     batch, heads, length, _ = query.shape
-    return lambda meta: (triton.cdiv(length, meta["QUERIES"]), batch * heads)
+    return lambda meta: (triton.cdiv(length, meta[split]), batch * heads)
 
 
 def sizes(query: Tensor) -> tuple[int, int, int]:
