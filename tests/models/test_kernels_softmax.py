@@ -1,0 +1,207 @@
+"""Attention with a bias on keys against its formula in float64.
+
+Without a GPU the kernels run in Triton's interpreter; with one, compiled.
+"""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+import torch
+from torch import Tensor
+from torch.nn.functional import logsigmoid
+
+from weft.models.bias import Bias
+from weft.models.kernels import forgetting_attention
+from weft.models.scene import Scene
+
+ON_GPU = torch.cuda.is_available()
+DEVICE = "cuda" if ON_GPU else "cpu"
+
+
+if not ON_GPU:
+    os.environ["TRITON_INTERPRET"] = "1"  # before kernels are imported
+
+
+@pytest.fixture
+def kernel():
+    """The kernel, interpreted where there is no GPU."""
+    pytest.importorskip("triton")
+    from weft.models.kernels.triton_softmax import biased_attention
+
+    return biased_attention
+
+
+def formula(
+    q: Tensor, k: Tensor, v: Tensor, scale: float, c: Tensor | None, slopes: Tensor | None,
+    window: int | None = None, documents: Tensor | None = None,
+) -> Tensor:  # fmt: skip
+    """Softmax over what is seen, written out."""
+    places = torch.arange(q.shape[2], device=q.device)
+    back = places[:, None] - places[None, :]
+    scores = torch.einsum("bhik,bhjk->bhij", q, k) * scale
+    if c is not None:
+        scores = scores + c[..., :, None] - c[..., None, :]
+    if slopes is not None:
+        scores = scores - slopes.to(scores)[:, None, None] * back
+    seen = (back >= 0) & (back < (window or len(places)))
+    if documents is not None:
+        seen = seen & (documents[:, None, :, None] == documents[:, None, None, :])
+    scores = scores.masked_fill(~seen, -1e300)
+    powers = (scores - scores.amax(-1, keepdim=True)).exp()
+    return torch.einsum("bhij,bhjd->bhid", powers / powers.sum(-1, keepdim=True), v)
+
+
+def inputs(
+    length: int, width: int, values: int, gate: float = 3.0, dtype: torch.dtype = torch.float32
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+    """q, k, v, c and a gradient; what heads read is a view of a projection, as in a model."""
+    seeds = torch.Generator().manual_seed(length + width)
+
+    def drawn(*shape: int) -> Tensor:
+        return torch.randn(*shape, generator=seeds)
+
+    q, k = (drawn(2, length, 2, width).to(DEVICE, dtype).transpose(1, 2) for _ in range(2))
+    v, grad = (drawn(2, length, 2, values).to(DEVICE, dtype).transpose(1, 2) for _ in range(2))
+    c = logsigmoid(drawn(2, 2, length) + gate).cumsum(-1).to(DEVICE)
+    return q, k, v, c, grad
+
+
+def error(found: Tensor, expected: Tensor) -> float:
+    found, expected = found.detach().double(), expected.detach()
+    return float((found - expected).norm() / expected.norm())
+
+
+def compare(kernel, tensors, slopes=None, window=None, documents=None, tolerance=1e-5) -> None:
+    """The kernel's output and all gradients beside the formula's."""
+    *given, grad = tensors
+    scale = given[0].shape[-1] ** -0.5
+    mine = [None if x is None else x.clone().requires_grad_() for x in given]
+    exact = [None if x is None else x.double().requires_grad_() for x in given]
+    q, k, v, c = mine
+    found = kernel(q, k, v, scale, sums=c, slopes=slopes, window=window, documents=documents)
+    expected = formula(*exact[:3], scale, exact[3], slopes, window, documents)
+    found.backward(grad)
+    expected.backward(grad.double())
+    assert error(found, expected) < tolerance
+    for one, other in zip(mine, exact, strict=True):
+        if one is not None:
+            assert error(one.grad, other.grad) < tolerance
+
+
+SLOPES = torch.tensor([0.7, 0.0], device=DEVICE)
+
+
+@pytest.mark.parametrize("deterministic", [False, True])
+def test_fading_with_a_length_that_fills_no_block(kernel, deterministic: bool) -> None:
+    torch.use_deterministic_algorithms(deterministic)
+    try:
+        compare(kernel, inputs(129, 32, 16))
+    finally:
+        torch.use_deterministic_algorithms(False)
+
+
+def test_fading_with_slopes(kernel) -> None:
+    compare(kernel, inputs(128, 16, 16), SLOPES)
+
+
+def test_slopes_alone(kernel) -> None:
+    q, k, v, _, grad = inputs(100, 16, 32)
+    compare(kernel, (q, k, v, None, grad), SLOPES)
+
+
+@pytest.mark.parametrize("window", [2, 20, 500])
+def test_a_window(kernel, window: int) -> None:
+    compare(kernel, inputs(90, 16, 16), window=window)
+
+
+def test_documents_of_any_length(kernel) -> None:
+    begins = torch.rand(2, 150, generator=torch.Generator().manual_seed(0)) < 0.06
+    compare(kernel, inputs(150, 16, 16), documents=begins.cumsum(-1).to(DEVICE))
+
+
+def test_documents_within_a_window(kernel) -> None:
+    documents = (torch.arange(130, device=DEVICE) // 60).expand(2, -1)
+    compare(kernel, inputs(130, 16, 16), SLOPES, window=25, documents=documents)
+
+
+def test_gates_that_forget_nearly_all(kernel) -> None:
+    """c falls by a thousand within a few blocks; what counts is differences of neighbours."""
+    compare(kernel, inputs(200, 16, 16, gate=-6.0), tolerance=2e-5)
+
+
+def test_widths_that_are_no_powers_of_two(kernel) -> None:
+    compare(kernel, inputs(40, 12, 20))
+
+
+def test_half_precision(kernel) -> None:
+    compare(kernel, inputs(130, 32, 32, dtype=torch.float16), tolerance=2e-3)
+
+
+def test_a_row_that_sees_nothing_is_zero(kernel) -> None:
+    """The first keys are padding, so the first queries see nothing; no gradient is NaN."""
+    q, k, v, c, grad = (x.clone().requires_grad_() for x in inputs(70, 16, 16))
+    hidden = c.masked_fill(torch.arange(70, device=DEVICE) < 40, float("inf"))
+    found = kernel(q, k, v, 0.25, sums=hidden)
+    found.backward(grad.detach())
+    assert not found[:, :, :40].any()
+    late = formula(*(x[:, :, 40:].double() for x in (q, k, v)), 0.25, c[..., 40:].double(), None)
+    assert error(found[:, :, 40:], late) < 1e-5
+    assert all(x.grad.isfinite().all() for x in (q, k, v, c))
+    assert not k.grad[:, :, :40].any()
+
+
+def scene(length: int, **more) -> Scene:
+    places = torch.arange(length, device=DEVICE)
+    return Scene(positions=places, key_positions=places, causal=True, **more)
+
+
+@pytest.mark.parametrize("padded", [False, True])
+def test_a_layer_takes_it_with_slopes_and_padding(kernel, padded: bool) -> None:
+    q, k, v, c, _ = inputs(80, 16, 16)
+    lengths = torch.tensor([[80], [50]], device=DEVICE)
+    valid = torch.arange(80, device=DEVICE) < lengths if padded else None
+    there = scene(80, valid=valid, backend="triton")
+    found = forgetting_attention(q, k, v, c, 0.25, Bias(slopes=SLOPES), there)
+    expected = formula(q.double(), k.double(), v.double(), 0.25, c.double(), SLOPES)
+    assert found is not None
+    for row, length in enumerate((80, 50 if padded else 80)):
+        assert error(found[row, :, :length], expected[row, :, :length]) < 1e-5
+
+
+def test_it_compiles_into_one_graph(kernel) -> None:
+    q, k, v, c, grad = inputs(40, 16, 16)
+    whole = torch.compile(kernel, fullgraph=True, backend="aot_eager")
+    compare(lambda *a, **more: whole(*a, **more), (q, k, v, c, grad), SLOPES)
+
+
+def test_on_a_cpu_it_is_written_out_and_trains() -> None:
+    q, k, v, c, grad = (x.cpu().double() for x in inputs(60, 16, 16))
+    mine, exact = ([x.clone().requires_grad_() for x in (q, k, v, c)] for _ in range(2))
+    places = torch.arange(60)
+    there = Scene(positions=places, key_positions=places, causal=True)
+    slopes = SLOPES.cpu()
+    found = forgetting_attention(*mine, 0.25, Bias(slopes=slopes), there)
+    expected = formula(*exact[:3], 0.25, exact[3], slopes)
+    assert found is not None
+    found.backward(grad)
+    expected.backward(grad)
+    assert error(found, expected) < 1e-7  # slopes are float32
+    assert all(error(a.grad, b.grad) < 1e-7 for a, b in zip(mine, exact, strict=True))
+
+
+def test_on_a_cpu_a_new_token_sees_all_before() -> None:
+    q, k, v, c, _ = (x.cpu() for x in inputs(30, 16, 16))
+    places = torch.arange(30)
+    there = Scene(positions=places[-1:], key_positions=places, causal=True)
+    found = forgetting_attention(q[:, :, -1:], k, v, c, 0.25, None, there)
+    expected = formula(q.double(), k.double(), v.double(), 0.25, c.double(), None)
+    assert found is not None
+    assert error(found, expected[:, :, -1:]) < 1e-5
+
+
+def test_sums_that_are_no_float32_have_no_kernel_on_a_cpu_in_half_precision() -> None:
+    q, k, v, c, _ = inputs(20, 16, 16, dtype=torch.bfloat16)
+    there = Scene(torch.arange(20), torch.arange(20), causal=True)
+    assert forgetting_attention(q.cpu(), k.cpu(), v.cpu(), c.cpu(), 0.25, None, there) is None
