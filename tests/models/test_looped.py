@@ -1,0 +1,146 @@
+"""Layers that are run several times: looped Transformers, and Universal ones that halt."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+import mechanisms
+from reference_model import Reference
+from weft.models import Transformer
+
+EXACT: dict[str, Any] = {"rtol": 0, "atol": 1e-12}
+HALT = 3
+
+
+def universal(**changes: Any) -> Transformer:
+    """One layer whose positions halt now and then."""
+    given = {"layers": 1, "loops": 5, "halt": HALT, "halting": "position", "norm": "none"}
+    model = mechanisms.model(seed=5, **{**given, **changes})
+    with torch.no_grad():  # no stream grows beyond all bounds
+        for weight in model.layers.parameters():
+            weight.mul_(0.4)
+        model.embedding[:, HALT] = torch.tensor([0.9, 0.0, 0.3, 0.4, 0.0, 0.45, -1.0])
+    return model
+
+
+def test_two_loops_are_the_layers_twice() -> None:
+    """A model with copies of the layers computes the same."""
+    looped = mechanisms.model(seed=1, loops=2, position="rotary", canon="AC")
+    plain = mechanisms.model(seed=1, layers=4, position="rotary", canon="AC")
+    for number in range(4):
+        plain.layers[number].load_state_dict(looped.layers[number % 2].state_dict())
+    for name in ("embedding", "unembedding"):
+        getattr(plain, name).data.copy_(getattr(looped, name))
+    plain.norm.load_state_dict(looped.norm.state_dict())
+    tokens = mechanisms.tokens(2, 7)
+    torch.testing.assert_close(looped(tokens).logits, plain(tokens).logits, **EXACT)
+    assert looped(tokens).layers.tolist() == [4, 4]
+
+
+def test_fewer_layers_by_argument() -> None:
+    model = mechanisms.model(seed=1, loops=3)
+    tokens = mechanisms.tokens(2, 7)
+    _, cache = model.run_with_cache(tokens)
+    for count in (1, 2, 5):
+        found = model(tokens, layers=count)
+        torch.testing.assert_close(
+            found.stream, cache[f"blocks.{count - 1}.hook_resid_post"], **EXACT
+        )
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{}, {"inject": True}, {"position": "rotary"}, {"position": "learned"}, {"norm": "pre"},
+     {"kind": "encoder", "position": "fire"}, {"canon": "ABCD"}, {"attention": "path"}],
+    ids=str,
+)  # fmt: skip
+def test_positions_that_have_halted_stay_as_they_are(changes: dict[str, Any]) -> None:
+    model = universal(**changes)
+    tokens = mechanisms.tokens(6, 7)
+    streams: list[Tensor] = []
+    found = model(tokens, watch=lambda n, what, rows, s: what == "after" and streams.append(s))
+    for row in range(6):
+        expected = Reference(model).logits(tokens[row].tolist())
+        np.testing.assert_allclose(found.logits[row].detach(), expected, rtol=1e-11, atol=1e-11)
+    halted = [int((stream[..., HALT] > 0.5).sum()) for stream in streams]
+    assert 0 < halted[0] < 42
+
+
+def test_sequences_that_have_halted_stay_as_they_are() -> None:
+    """Each as if it were alone, however long the others go on."""
+    model = universal(halting="sequence", position="rotary")
+    with torch.no_grad():
+        model.embedding[:, HALT] = torch.tensor([9.0, 9.0, 9.0, 9.0, 9.0, -9.0, -0.5])
+    tokens = torch.tensor([[1, 2, 3], [1, 5, 2], [4, 6, 6], [6, 6, 6]])
+    found = model(tokens)
+    assert found.layers.tolist()[0] == 0
+    assert found.halted.tolist()[:2] == [True, False]
+    for row in range(4):
+        alone = model(tokens[row : row + 1])
+        torch.testing.assert_close(found.stream[row], alone.stream[0], **EXACT)
+        assert found.layers[row] == alone.layers[0]
+
+
+@pytest.mark.parametrize("halting", ["position", "sequence"])
+@pytest.mark.parametrize("position", ["rotary", "learned", "randomised+fire", "abacus"])
+def test_documents_and_padding_do_not_matter(halting: str, position: str) -> None:
+    model = universal(halting=halting, position=position, inject=True, canon="A")
+    tokens = mechanisms.tokens(3, 9)
+    lengths = torch.tensor([9, 4, 6])
+    padded = model(tokens, lengths)
+    for row, length in enumerate(lengths.tolist()):
+        alone = model(tokens[row : row + 1, :length])
+        torch.testing.assert_close(padded.logits[row, :length], alone.logits[0], **EXACT)
+    if halting == "sequence":
+        return  # documents of a row halt together
+    documents = torch.tensor([[0] * 4 + [1] * 5, [0] * 8 + [1], [0] * 9])
+    together = model(tokens, documents=documents).logits
+    for row, cut in enumerate((4, 8, 9)):
+        alone = model(tokens[row : row + 1, :cut]).logits[0]
+        torch.testing.assert_close(together[row, :cut], alone, **EXACT)
+
+
+@pytest.mark.parametrize("halting", ["position", "sequence"])
+def test_activations_are_those_of_the_run(halting: str) -> None:
+    """What has halted is seen as it stays; hooks that halt it have their way."""
+    model = universal(halting=halting, position="rotary", inject=True)
+    tokens, lengths = mechanisms.tokens(8, 6), torch.tensor([6, 3, 6, 1, 1, 2, 2, 1])
+    expected = model(tokens, lengths)
+    assert len(set(expected.layers.tolist())) > 1
+    found, cache = model.run_with_cache(tokens, lengths)
+    inside = torch.arange(6) < lengths[:, None]
+    torch.testing.assert_close(found.logits[inside], expected.logits[inside], **EXACT)
+    assert torch.equal(found.layers, expected.layers)
+    assert torch.equal(found.halted, expected.halted)
+    last = int(found.layers.max()) - 1
+    torch.testing.assert_close(cache[f"blocks.{last}.hook_resid_post"], found.stream, **EXACT)
+
+    def halt(stream: Tensor) -> Tensor:
+        stream = stream.clone()
+        stream[..., HALT] = 1.0
+        return stream
+
+    early = model.run_with_hooks(tokens, lengths, hooks={"blocks.0.hook_resid_post": halt})
+    assert early.layers.max() == 1
+    assert bool(early.halted.all())
+
+
+def test_gradients_go_through_all_loops() -> None:
+    model = universal(halt=None, halting="sequence")
+    tokens = mechanisms.tokens(1, 5)
+    loss = model(tokens).logits.sum()
+    loss.backward()
+    weight = model.layers[0].attention.query
+    with torch.no_grad():
+        losses = []
+        for side in (1e-6, -1e-6):
+            weight[0, 2, 1] += side
+            losses.append(float(model(tokens).logits.sum()))
+            weight[0, 2, 1] -= side
+    slope = (losses[0] - losses[1]) / 2e-6
+    assert float(weight.grad[0, 2, 1]) == pytest.approx(slope, rel=1e-5, abs=1e-7)
