@@ -1,0 +1,145 @@
+"""Configs: what makes no sense is refused with the reason; presets have the papers' sizes."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+import mechanisms
+from weft.errors import WeftError
+from weft.models import PRESETS, Transformer, TransformerConfig, config_from_dict, preset
+
+NONSENSE: list[tuple[dict[str, Any], str]] = [
+    ({"kind": "decodr"}, "kind 'decodr' is not known. Did you mean 'decoder'?"),
+    ({"attention": "sofmax"}, "attention 'sofmax' is not known. Did you mean 'softmax'?"),
+    ({"activation": "geglu"}, "activation 'geglu' is not known. Did you mean"),
+    ({"norm": "before"}, "norm 'before' is not known. Known: none, pre, post"),
+    ({"slopes": "step"}, "slopes 'step' is not known. Did you mean 'steep'?"),
+    ({"halting": "token"}, "halting 'token' is not known. Known: sequence, position"),
+    ({"dtype": "float16"}, "dtype 'float16' is not known"),
+    ({"vocabulary": 0}, "vocabulary is 0. It must be at least 1"),
+    ({"outputs": 0}, "outputs is 0"),
+    ({"width": 0}, "width is 0"),
+    ({"layers": 0}, "layers is 0"),
+    ({"loops": 0}, "loops is 0"),
+    ({"key_width": -2}, "key_width is -2"),
+    ({"value_width": -1}, "value_width is -1"),
+    ({"window": 0}, "window is 0"),
+    ({"global_every": 0}, "global_every is 0"),
+    ({"heads": -1}, "heads is -1. It must not be negative"),
+    ({"random_offset": -3}, "random_offset is -3"),
+    ({"encoder_layers": -1, "kind": "encoder-decoder"}, "encoder_layers is -1"),
+    ({"tied": True, "outputs": 3}, "a tied output projection has a class for each token"),
+    ({"halt": 1, "layers": 2}, "halting is for one layer that is looped"),
+    ({"halt": 8, "layers": 1}, "the stream has no dimension 8 to halt by"),
+    ({"halt": 1, "layers": 1, "kind": "encoder-decoder"}, "an encoder-decoder does not halt"),
+    ({"encoder_layers": 2}, "has one kind of layers. Leave out encoder_layers"),
+    ({"inject": True}, "inject adds the embedding before loops after the first"),
+    ({"alpha": 1.0}, "alpha is 1. Choose it above 1 and at most 2"),
+    ({"alpha": 2.5}, "alpha is 2.5"),
+    ({"position": "rotery"}, "position 'rotery' is not known. Did you mean 'rotary'?"),
+    ({"position": "rotary+rotary"}, "position 'rotary' is given twice"),
+    ({"position": "alibi+fire"}, "alibi and fire are both biases on distances"),
+    ({"position": "randomised"}, "'randomised' draws positions for another encoding"),
+    (
+        {"position": "randomised+rotary", "random_offset": 3},
+        "randomised positions are drawn already",
+    ),
+    ({"random_offset": 3}, "random_offset moves positions, and none are told"),
+    ({"position": "learned", "positions": None}, "needs to know how many there are"),
+    ({"position": "abacus", "positions": None}, "needs to know how many there are"),
+    ({"position": "randomised+rotary", "positions": None}, "needs to know how many there are"),
+    ({"position": "rotary", "key_width": 3}, "rotary turns pairs of dimensions"),
+    ({"attention": "path", "kind": "encoder"}, "path attention runs from left to right"),
+    ({"attention": "forgetting", "kind": "encoder"}, "runs from left to right"),
+    ({"attention": "stick-breaking", "kind": "encoder"}, "runs from left to right"),
+    ({"attention": "path", "kind": "encoder-decoder"}, "runs from left to right"),
+    ({"attention": "stick-breaking", "position": "alibi"}, "weighs by recency itself"),
+    ({"attention": "path", "position": "rotary"}, "PaTH is itself the encoding"),
+    ({"attention": "path", "position": "t5"}, "PaTH is itself the encoding"),
+    ({"attention": "entmax", "sink": True}, "entmax attention has no sink"),
+    ({"attention": "swan", "offsets": 2}, "swan attention takes no table of offsets"),
+    ({"canon": "AE"}, "canon 'AE' is not some of A, B, C and D"),
+    ({"canon": "AA"}, "canon 'AA' is not some of A, B, C and D"),
+    ({"canon": "A", "kind": "encoder"}, "Canon layers look to the left"),
+    ({"canon": "A", "kind": "encoder-decoder"}, "Canon layers look to the left"),
+    ({"activation": "swiglu", "hidden": (4, 4)}, "a SwiGLU has one hidden layer"),
+    ({"activation": "swiglu", "hidden": ()}, "a SwiGLU has one hidden layer"),
+]
+
+
+@pytest.mark.parametrize(("changes", "reason"), NONSENSE, ids=[str(n[0]) for n in NONSENSE])
+def test_nonsense_is_refused_with_the_reason(changes: dict[str, Any], reason: str) -> None:
+    with pytest.raises(WeftError) as refused:
+        mechanisms.config(**changes)
+    assert reason in refused.value.line
+    assert refused.value.subject == "TransformerConfig"
+    assert refused.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("nano", 3 * (4 * 48**2 + 3 * 48 * 128)),
+        ("micro", 4 * (4 * 128**2 + 3 * 128 * 384)),
+        ("mini", 6 * (4 * 384**2 + 3 * 384 * 1024)),
+        ("small", 25_690_112),
+        ("154m", 154_140_672),
+    ],
+)
+def test_presets_have_the_sizes_of_the_papers(name: str, expected: int) -> None:
+    """Matrices of all layers; embeddings and the gains of norms are not counted."""
+    model = Transformer(preset(name, dtype="bfloat16"))
+    counted = [w.numel() for n, w in model.layers.named_parameters() if ".gain" not in n]
+    assert sum(counted) == expected
+    config = model.config
+    assert (config.layers, config.heads, config.width) == PRESETS[name]
+    assert config.key_width * config.heads == config.value_width * config.heads == config.width
+
+
+def test_canon_adds_half_a_million_weights_to_154m() -> None:
+    """As the authors count: A on d, B on 3 d, C on d, D on both halves of a SwiGLU."""
+    model = Transformer(preset("154m", canon="ABCD", dtype="bfloat16"))
+    taps = [w.numel() for n, w in model.named_parameters() if n.endswith("taps")]
+    assert sum(taps) == 4 * (1024 + 3 * 1024 + 1024 + 2 * 2816) * 12
+
+
+def test_a_preset_knows_what_a_mechanism_needs() -> None:
+    assert preset("nano", position="learned").positions == 4096
+    assert preset("nano", position="abacus+fire").positions == 4096
+    assert preset("nano", position="rotary").positions is None
+    assert preset("nano", attention="swan").position == "rotary"
+    assert preset("nano", attention="swan", position="none").position == "none"
+    assert preset("nano", activation="gelu").hidden == (192,)
+    assert preset("nano", vocabulary=11).outputs == 11
+
+
+def test_unknown_names_come_with_a_suggestion() -> None:
+    with pytest.raises(WeftError, match="no preset 'mimi'. Did you mean 'mini'"):
+        preset("mimi")
+    with pytest.raises(WeftError, match="a model has no 'atention'. Did you mean 'attention'"):
+        preset("mini", atention="softmax")
+    with pytest.raises(WeftError, match="unknown key 'widht'. Did you mean 'width'"):
+        config_from_dict({**preset("nano").as_dict(), "widht": 3})
+
+
+def test_a_missing_key_is_named() -> None:
+    values = preset("nano").as_dict()
+    for key in ("hidden", "vocabulary"):
+        with pytest.raises(WeftError, match=key):
+            config_from_dict({k: v for k, v in values.items() if k != key})
+
+
+@pytest.mark.parametrize(("position", "attention"), mechanisms.allowed())
+def test_a_config_is_what_its_json_says(position: str, attention: str) -> None:
+    config = mechanisms.config(position=position, attention=attention, canon="AD", hidden=(3, 4))
+    assert config_from_dict(json.loads(json.dumps(config.as_dict()))) == config
+
+
+def test_widths_of_heads_are_shares_of_the_stream() -> None:
+    config = TransformerConfig(vocabulary=2, outputs=2, width=12, heads=3, hidden=(4,))
+    assert (config.key_width, config.value_width) == (4, 4)
+    with_both = mechanisms.config(kind="encoder-decoder", layers=3)
+    assert with_both.encoder_layers == 3
