@@ -152,6 +152,7 @@ def _backward(
     rows = start + tl.arange(0, QUERIES)
     inside = rows < length
     columns = tl.arange(0, KEYS)
+    to_the_right = (columns[:, None] > columns[None, :]).to(PART)
     up_to = (columns[:, None] <= columns[None, :]).to(PART)
     q = read_tile(query, query_at, batch, head, rows, length, WIDTH)
     do = read_tile(d_out, d_out_at, batch, head, rows, length, VALUES)
@@ -173,9 +174,9 @@ def _backward(
         y = tl.dot(q, tl.trans(k), input_precision=PRECISION) * scale
         y = tl.where(seen, y, NEVER)
         p = _softplus(y, FAST)
-        nearer = carry[:, None] - _summed(p, up_to, PART)
-        weights = tl.exp2(y - p - tl.maximum(nearer, 0.0))
         carry -= tl.sum(p, 1)
+        nearer = _summed(p, to_the_right, PART) + carry[:, None]
+        weights = tl.exp2(y - p - nearer)
         w = weights * tl.dot(do, tl.trans(v), input_precision=PRECISION)
         farther = _summed(w, up_to, PART) + weighed[:, None]
         weighed += tl.sum(w, 1)
