@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 import weft
-from weft.cli import compile, inspect, run, subleq
+from weft.cli import compile, inspect, mechanisms, run, subleq
 from weft.errors import WeftError
 
 app = typer.Typer(
@@ -31,6 +31,7 @@ app.command("compile")(compile.compile_command)
 app.command("check")(compile.check_command)
 app.command("prove")(compile.prove_command)
 app.command("subleq")(subleq.subleq_command)
+app.command("models")(mechanisms.models_command)
 
 
 def _print_version(wanted: bool) -> None:

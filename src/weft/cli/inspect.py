@@ -6,19 +6,16 @@ import inspect
 import itertools
 import math
 import shlex
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from weft.cli.options import Json, Name, plain, print_json
+from weft.cli.options import Json, Name, new_console, paragraphs, plain, print_json
 from weft.errors import WeftError, did_you_mean
 from weft.language.program import Program, Variable
 from weft.language.ranges import Categorical, Number
 from weft.language.rules import Rule
 from weft.paper import PaperProgram
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 
 def list_programs(json: Json = False) -> None:
@@ -35,7 +32,7 @@ def list_programs(json: Json = False) -> None:
             [{"name": e.name, "example": e.example, "summary": e.summary} for e in LIBRARY.values()]
         )
         return
-    console = _console()
+    console = new_console()
     for entry in LIBRARY.values():
         console.print(entry.name, style="bold")
         console.print(f"  {entry.summary}", soft_wrap=True)
@@ -100,7 +97,7 @@ def show_rules(
 
 
 def _print_rules(program: Program, variable: str | None, limit: int) -> None:
-    console = _console()
+    console = new_console()
     counts = program.rules.counts()
     left, current = limit, None
     for rule in program.rules:
@@ -130,7 +127,7 @@ def _origin(rule: Rule) -> str:
 
 
 def _print_updates(program: Program, variable: str | None) -> None:
-    console = _console()
+    console = new_console()
     found = [u for u in program.updates if variable is None or u.variable == variable]
     for update in found:
         console.print(f"{program.updates.show(update)}   [{update.where}]", soft_wrap=True)
@@ -138,7 +135,7 @@ def _print_updates(program: Program, variable: str | None) -> None:
 
 
 def _print_by_line(program: Program, variable: str | None, limit: int) -> None:
-    console = _console()
+    console = new_console()
     for where, found in program.rules.by_line().items():
         rules = [rule for rule in found if variable is None or rule.variable == variable]
         if not rules:
@@ -153,7 +150,7 @@ def _print_by_line(program: Program, variable: str | None, limit: int) -> None:
 
 
 def _print_diff(left: Program, right: Program, limit: int) -> None:
-    console = _console()
+    console = new_console()
     found = left.rules.diff(right.rules)
     for sign, program, rules in (("-", left, found.only_left), ("+", right, found.only_right)):
         for rule in rules[:limit]:
@@ -168,10 +165,10 @@ def _check_overlaps(program: Program) -> None:
     overlapping = list(program.rules.overlaps())
     for one, other in overlapping:
         shown = " | ".join(rule.show(program.variables) for rule in (one, other))
-        _console().print(f"overlap: {shown}", soft_wrap=True)
+        new_console().print(f"overlap: {shown}", soft_wrap=True)
     if overlapping:
         raise typer.Exit(1)
-    _console().print("no two rules overlap")
+    new_console().print("no two rules overlap")
 
 
 def _rules_as_json(
@@ -212,9 +209,9 @@ def show_program(name: Name, json: Json = False) -> None:
     if json:
         print_json(_program_as_json(found))
         return
-    console = _console()
+    console = new_console()
     console.print(found.name, style="bold")
-    console.print(_paragraphs(type(found).__doc__ or ""), style="dim", markup=False)
+    console.print(paragraphs(type(found).__doc__ or ""), style="dim", markup=False)
     console.print()
     console.print(_variables_table(found))
     console.print()
@@ -231,12 +228,6 @@ def show_program(name: Name, json: Json = False) -> None:
         console.print(
             Syntax("", "python", background_color="default").highlight(source), soft_wrap=True
         )
-
-
-def _paragraphs(text: str) -> str:
-    """A docstring with each paragraph on one line, for the console to wrap."""
-    parts = inspect.cleandoc(text).split("\n\n")
-    return "\n\n".join(part if part[:1].isspace() else " ".join(part.split()) for part in parts)
 
 
 def _variables_table(program: Program) -> Any:
@@ -329,9 +320,3 @@ def _program_as_json(program: Program) -> dict[str, Any]:
         "updates": len(program.updates),
         "rules": len(program.rules),
     }
-
-
-def _console() -> Console:
-    from rich.console import Console
-
-    return Console(highlight=False, markup=False)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 import json
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from weft.language.ranges import UNDEFINED
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 Name = Annotated[
     str,
@@ -38,3 +42,16 @@ def plain(value: Any) -> Any:
 def print_json(value: Any) -> None:
     """Print a value as JSON on standard output."""
     print(json.dumps(plain(value), ensure_ascii=False))
+
+
+def new_console() -> Console:
+    """What commands print on."""
+    from rich.console import Console
+
+    return Console(highlight=False, markup=False)
+
+
+def paragraphs(text: str) -> str:
+    """A docstring with each paragraph on one line, for the console to wrap."""
+    parts = inspect.cleandoc(text).split("\n\n")
+    return "\n\n".join(part if part[:1].isspace() else " ".join(part.split()) for part in parts)

@@ -1,4 +1,12 @@
-"""A layer: attention, then the feed-forward, each added to the stream."""
+"""A layer: attention, then the feed-forward, each added to the stream.
+
+    pre    x + f(norm(x)), and one more norm after the last layer
+    post   norm(x + f(x))
+    none   x + f(x)
+
+f is attention, then the feed-forward. The norm is x / rms(x) * g, with a learned gain g for every
+dimension and neither mean nor bias.
+"""
 
 from __future__ import annotations
 

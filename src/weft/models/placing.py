@@ -45,7 +45,7 @@ def place(
     if tokens.is_cuda and backend == "auto" and len(places) >= 128 and wants_blocks(config, scene):
         from weft.models.kernels.flex import blocks_of
 
-        windows = {None, config.window} if config.attention == "swan" else {None}
+        windows: set[int | None] = {None, config.window} if config.attention == "swan" else {None}
         return replace(scene, blocks=blocks_of(scene, windows))
     return scene
 

@@ -1,7 +1,7 @@
 """Forgetting attention (FoX, Lin et al. 2025).
 
-    A_ij = softmax_j( q_i · k_j / sqrt(D) + sum_{l = j+1 .. i} log f_l )    f_t = sigmoid(w_h · x_t
-    + b_h)
+    A_ij = softmax_j( q_i · k_j / sqrt(D) + sum_{l = j+1 .. i} log f_l )
+    f_t = sigmoid(w_h · x_t + b_h)
 
 With c_t = sum_{l <= t} log f_l the bias is c_i - c_j. c_i is the same for a whole row and falls out
 of the softmax, so a key bias of -c_j is all that kernels need. c is summed in float32 at least: in

@@ -1,0 +1,225 @@
+"""`weft models`: what a model can be made of, and how large it is then."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from weft.cli.options import Json, new_console, paragraphs, print_json
+from weft.errors import WeftError
+
+if TYPE_CHECKING:
+    from weft.models.catalogue import Mechanism, Parameters
+    from weft.models.config import TransformerConfig
+
+PRESET = "mini"
+COMPANION = "rotary"
+"""What randomised positions are drawn for, where nothing is said."""
+
+Choices = dict[str, str]
+"""Some of position, attention and canon."""
+
+HEADINGS = {
+    "positions": "positions, joined by + as in abacus+fire",
+    "attentions": "attentions",
+    "blocks": "blocks",
+}
+
+
+def models_command(
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="A mechanism or a preset.")
+    ] = None,
+    preset: Annotated[
+        str | None, typer.Option("--preset", help=f"Whose parameters to count ({PRESET}).")
+    ] = None,
+    position: Annotated[
+        str | None, typer.Option("--position", help="Count with these positions.")
+    ] = None,
+    attention: Annotated[
+        str | None, typer.Option("--attention", help="Count with this attention.")
+    ] = None,
+    canon: Annotated[
+        str | None, typer.Option("--canon", help="Count with Canon layers there, as in AC.")
+    ] = None,
+    vocabulary: Annotated[
+        int, typer.Option("--vocabulary", help="Count with so many tokens.")
+    ] = 128,
+    json: Json = False,
+) -> None:
+    """List mechanisms and presets; or show one, with its formula and its parameters.
+
+    Examples:
+
+      weft models
+
+      weft models nape
+
+      weft models path --preset 154m --canon AC
+
+      weft models mini --position abacus+fire --vocabulary 16
+    """
+    from weft.models.catalogue import mechanism
+    from weft.models.presets import PRESETS
+
+    given = {"position": position, "attention": attention, "canon": canon}
+    choices = {key: value for key, value in given.items() if value is not None}
+    if name is None and preset is None:
+        _list(choices, vocabulary, json)
+    elif name is None or name in PRESETS:
+        if name is not None and preset not in (None, name):
+            raise WeftError(f"'{name}' and '{preset}' are both presets", remedy="Name one of them")
+        _show_preset(name or str(preset), choices, vocabulary, json)
+    else:
+        found = mechanism(name, tuple(PRESETS))
+        _show_mechanism(found, preset or PRESET, choices, vocabulary, json)
+
+
+def _list(choices: Choices, vocabulary: int, json: bool) -> None:
+    from weft.models.catalogue import mechanisms
+    from weft.models.presets import PRESETS, preset
+
+    groups: dict[str, list[Mechanism]] = {}
+    for one in mechanisms():
+        groups.setdefault(one.group, []).append(one)
+    configs = {name: preset(name, vocabulary=vocabulary, **choices) for name in PRESETS}
+    if json:
+        listed = {group: [_entry(one) for one in found] for group, found in groups.items()}
+        sizes = [{"name": name, **_sizes(config)} for name, config in configs.items()]
+        print_json({**listed, "presets": sizes})
+        return
+    console = new_console()
+    for group, found in groups.items():
+        console.print(HEADINGS[group], style="bold")
+        for one in found:
+            said = f"{one.summary:<50}{one.setting}" if group == "blocks" else one.summary
+            console.print(f"  {one.name:<17}{said}", soft_wrap=True)
+        console.print()
+    columns = "".join(f"{word:>13}" for word in ("parameters", "in layers"))
+    console.print(f"presets            layers  heads  width  hidden{columns}", style="bold")
+    for name, config in configs.items():
+        console.print(f"  {name:<17}{_row(config)}", soft_wrap=True)
+    console.print(f"counted with {_with(choices, vocabulary)}", soft_wrap=True)
+
+
+def _row(config: TransformerConfig) -> str:
+    found = _parameters(config)
+    counts = f"{config.layers:>6}{config.heads:>7}{config.width:>7}{config.hidden[0]:>8}"
+    return f"{counts}{found.total:>13,}{found.layers:>13,}"
+
+
+def _show_preset(name: str, choices: Choices, vocabulary: int, json: bool) -> None:
+    from weft.models.presets import preset
+
+    config = preset(name, vocabulary=vocabulary, **choices)
+    if json:
+        print_json({"name": name, **_sizes(config), "config": config.as_dict()})
+        return
+    console = new_console()
+    console.print(name, style="bold")
+    for word, value in _shape(config).items():
+        console.print(f"{word:<14}{value}")
+    console.print()
+    _print_parameters(_parameters(config))
+
+
+def _show_mechanism(
+    one: Mechanism, size: str, choices: Choices, vocabulary: int, json: bool
+) -> None:
+    from weft.models.presets import preset
+
+    config = preset(size, vocabulary=vocabulary, **_chosen(one, choices))
+    without = preset(size, vocabulary=vocabulary, **choices)
+    if json:
+        more = {"preset": size, **_sizes(config), "without_it": _parameters(without).total}
+        print_json({**_entry(one), "text": one.text, **more, "config": config.as_dict()})
+        return
+    console = new_console()
+    for part in paragraphs(one.text).split("\n\n"):
+        console.print(f"{part}\n", soft_wrap=part[:1].isspace())
+    console.print(f"preset({size!r}, {_written(_chosen(one, choices))})", soft_wrap=True)
+    found = _parameters(config)
+    _print_parameters(found, _compared(found.total, _parameters(without).total))
+
+
+def _chosen(one: Mechanism, choices: Choices) -> dict[str, Any]:
+    """What selects a mechanism beside what else was chosen."""
+    chosen: dict[str, Any] = {**choices, **one.changes}
+    for key, value in one.changes.items():
+        other = choices.get(key, "")
+        if key == "position" and value != "none":
+            names = [value, *(name for name in other.split("+") if name not in ("", "none", value))]
+            chosen[key] = "+".join(names if names != ["randomised"] else [*names, COMPANION])
+        elif key == "canon":
+            chosen[key] = "".join(sorted({value, *other}))
+        elif other not in ("", value):
+            raise WeftError(f"{one.name} and {other} are both {key}s", remedy="Choose one of them")
+    return chosen
+
+
+def _compared(count: int, without: int) -> str:
+    if count == without:
+        return "as many as without it"
+    more = "more" if count > without else "fewer"
+    return f"{abs(count - without):,} {more} than without it"
+
+
+def _print_parameters(found: Parameters, note: str = "") -> None:
+    console = new_console()
+    console.print(f"parameters    {found.total:>12,}{'   ' * bool(note)}{note}", soft_wrap=True)
+    for part, count in asdict(found).items():
+        if count:
+            console.print(f"  {part.replace('_', '-'):<12}{count:>12,}")
+
+
+def _shape(config: TransformerConfig) -> dict[str, Any]:
+    """What there is to say about a config in a line each."""
+    told = {
+        "layers": config.layers,
+        "heads": config.heads,
+        "width": config.width,
+        "hidden": config.hidden[0],
+        "vocabulary": config.vocabulary,
+        "kind": config.kind,
+        "position": config.position,
+        "attention": config.attention,
+        "norm": config.norm,
+        "activation": config.activation,
+    }
+    return {**told, "canon": config.canon} if config.canon else told
+
+
+def _with(choices: Choices, vocabulary: int) -> str:
+    return ", ".join([f"{vocabulary:,} tokens", *(f"{k} {v}" for k, v in choices.items())])
+
+
+def _written(changes: dict[str, Any]) -> str:
+    return ", ".join(f"{key}={value!r}" for key, value in changes.items())
+
+
+def _entry(one: Mechanism) -> dict[str, Any]:
+    return {
+        "name": one.name,
+        "group": one.group,
+        "summary": one.summary,
+        "setting": one.changes,
+    }
+
+
+def _sizes(config: TransformerConfig) -> dict[str, Any]:
+    found = _parameters(config)
+    return {
+        "layers": config.layers,
+        "heads": config.heads,
+        "width": config.width,
+        "hidden": list(config.hidden),
+        "parameters": {"total": found.total, **asdict(found)},
+    }
+
+
+def _parameters(config: TransformerConfig) -> Parameters:
+    from weft.models.catalogue import parameters_of
+
+    return parameters_of(config)
