@@ -198,18 +198,20 @@ def chosen() -> None:
 
 def parts() -> None:
     """Print what of PaTH is spent before its kernel."""
-    from weft.models.kernels.triton_path import _chunked
+    from weft.models.kernels.triton_path import _chunked, _chunks
 
     q, k, _ = inputs(4, 16, 4096, 64, torch.bfloat16)
     leaves = [one.contiguous().requires_grad_() for one in (q, k, *turning(4, 16, 4096, 64))]
 
-    def train() -> None:
-        made = _chunked(*leaves)
+    def train(way: Callable[..., Any]) -> None:
+        made = way(*leaves)
         torch.autograd.grad(made, leaves, [torch.ones_like(one) for one in made])
 
-    with torch.no_grad():
-        forward = timed(lambda: _chunked(*leaves))
-    print(f"path, within chunks: forward {forward:.2f} ms, both {timed(train):.2f} ms")
+    for name, way in (("Triton", _chunks), ("PyTorch", _chunked)):
+        with torch.no_grad():
+            forward = timed(lambda way=way: way(*leaves))
+        both = timed(lambda way=way: train(way))
+        print(f"path, within chunks, {name}: forward {forward:.2f} ms, both {both:.2f} ms")
 
 
 def bench(names: tuple[str, ...] = NAMES) -> None:

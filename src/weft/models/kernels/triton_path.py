@@ -3,8 +3,8 @@
     s_ij = q_i^T H_i ... H_{j+1} k_j scale    H_l = I - beta_l w_l w_l^T
 
 Tokens are cut into chunks of 64. With Q, K, W those of a chunk as rows, b = diag(beta) and
-T = (I + tril(b W W^T, -1))^-1 b, all in float32 and for all chunks at once (`_chunked`, in plain
-PyTorch):
+T = (I + tril(b W W^T, -1))^-1 b, for all chunks at once (`triton_path_chunks`; in plain PyTorch for
+float32 and wide heads):
 
     Q' = Q - tril(Q W^T) T W                      queries, taken back to the start of their chunk
     K' = K - tril(W K^T, -1)^T T^T W              keys, taken on to the end of theirs
@@ -41,6 +41,7 @@ import triton.language as tl
 from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
+from weft.models.kernels.triton_path_chunks import path_chunks
 from weft.models.kernels.triton_tiles import (
     NEVER,
     empty_heads,
@@ -406,10 +407,20 @@ def _differentiate(ctx: Any, d_out: Tensor, *_: Any) -> tuple[Tensor | None, ...
 _path.register_autograd(_differentiate, setup_context=_remember)
 
 
+def _chunks(query: Tensor, key: Tensor, axes: Tensor, beta: Tensor) -> tuple[Tensor, ...]:
+    """Q' and K' (b h l k), R (b h chunks k k) and S (b h l chunk); lengths are whole chunks."""
+    narrow = query.dtype != torch.float32 or interpreting()
+    if narrow and query.shape[-1] <= 64:
+        made: tuple[Tensor, ...] = path_chunks(query, key, axes, beta, CHUNK)
+    else:  # what is between is made anew for the way back
+        made = checkpoint(_chunked, query, key, axes, beta, use_reentrant=False)
+    return made
+
+
 def _chunked(
     query: Tensor, key: Tensor, axes: Tensor, beta: Tensor
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Q' and K' (b h l k), R (b h chunks k k) and S (b h l chunk); lengths are whole chunks."""
+    """The same, in any precision."""
     q, k, w = (tensor.to(axes.dtype).unflatten(2, (-1, CHUNK)) for tensor in (query, key, axes))
     b = beta.unflatten(2, (-1, CHUNK))
     among = (b[..., None] * (w @ w.mT)).tril(-1)
@@ -458,9 +469,7 @@ def triton_path(
     length, width = value.shape[2:]
     with torch.autocast(query.device.type, enabled=False):
         query, key, value, axes = (_whole(widened(one)) for one in (query, key, value, axes))
-        made: tuple[Tensor, ...] = checkpoint(  # what is between is made anew
-            _chunked, query, key, axes, _whole(beta), use_reentrant=False
-        )
+        made = _chunks(query, key, axes, _whole(beta))
         if queries is not None and keys is not None:
             missing = value.shape[2] - length
             queries, keys = (torch.nn.functional.pad(one, (0, missing)) for one in (queries, keys))
