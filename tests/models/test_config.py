@@ -117,11 +117,11 @@ def test_a_preset_knows_what_a_mechanism_needs() -> None:
 
 
 def test_unknown_names_come_with_a_suggestion() -> None:
-    with pytest.raises(WeftError, match="no preset 'mimi'. Did you mean 'mini'"):
+    with pytest.raises(WeftError, match=r"no preset 'mimi'\. Did you mean 'mini'"):
         preset("mimi")
-    with pytest.raises(WeftError, match="a model has no 'atention'. Did you mean 'attention'"):
+    with pytest.raises(WeftError, match=r"a model has no 'atention'\. Did you mean 'attention'"):
         preset("mini", atention="softmax")
-    with pytest.raises(WeftError, match="unknown key 'widht'. Did you mean 'width'"):
+    with pytest.raises(WeftError, match=r"unknown key 'widht'\. Did you mean 'width'"):
         config_from_dict({**preset("nano").as_dict(), "widht": 3})
 
 
