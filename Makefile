@@ -24,6 +24,7 @@ test-slow: setup
 
 docs: setup
 	$(BIN)/python docs/generate.py
+	$(BIN)/python docs/pictures.py
 
 bench: setup
 	$(BIN)/python bench/run.py

@@ -37,9 +37,12 @@ class LogScaled(Softmax):
 
     def _counts(self, scene: Scene) -> Tensor:
         """How many keys each query sees: l, or b l."""
+        device = scene.positions.device
+        if scene.is_plain and scene.causal:
+            return torch.arange(scene.keys - scene.queries, scene.keys, device=device) + 1
         seen = self.seen(scene)
         if seen is None:
-            return torch.full((scene.queries,), scene.keys, device=scene.positions.device)
+            return torch.full((scene.queries,), scene.keys, device=device)
         counts = seen.sum(-1).clamp(min=1)
         return counts if counts.dim() == 1 else counts[:, 0].expand(-1, scene.queries)
 
