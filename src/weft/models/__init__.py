@@ -4,6 +4,7 @@ from weft.models.config import TransformerConfig, config_from_dict
 from weft.models.generating import generate
 from weft.models.initialising import initialise
 from weft.models.layout import Layout, Slot, layout_from_list
+from weft.models.planting import Planted, plant
 from weft.models.presets import PRESETS, preset
 from weft.models.transformer import Output, Transformer
 
@@ -11,6 +12,7 @@ __all__ = [
     "PRESETS",
     "Layout",
     "Output",
+    "Planted",
     "Slot",
     "Transformer",
     "TransformerConfig",
@@ -18,5 +20,6 @@ __all__ = [
     "generate",
     "initialise",
     "layout_from_list",
+    "plant",
     "preset",
 ]

@@ -32,6 +32,10 @@ class Canon(nn.Module):
         kind = stream.device.type
         if torch.is_autocast_enabled(kind):
             stream = stream.to(torch.get_autocast_dtype(kind))
+        if stream.is_cuda and memory is None and scene.backend == "auto":
+            from weft.models.kernels.triton_canon import canon
+
+            return canon(stream, self.taps, scene.documents)
         return stream + shifted_sum(stream, self.taps, scene, memory, self.place)
 
     def initialise(self) -> None:

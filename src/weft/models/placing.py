@@ -35,7 +35,7 @@ def place(
     scene = Scene(
         positions=positions,
         key_positions=positions,
-        counted=positions is places,
+        counted="randomised" not in config.encodings,
         documents=documents,
         valid=valid,
         causal=config.causal if causal is None else causal,

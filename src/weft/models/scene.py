@@ -20,7 +20,7 @@ class Scene:
         positions: l, or b l where sequences differ, of the queries: within their documents, and
             drawn at random where the model says so.
         key_positions: the same of the keys; more than queries while generating.
-        counted: whether positions are 0, 1, 2, ... in every sequence.
+        counted: whether positions grow by one from token to token, within documents.
         documents: b m, which document each key belongs to; None where all is one.
         valid: b m, false for padding; None where there is none.
         causal: whether a query sees only keys up to its own place.

@@ -32,6 +32,14 @@ def softmax_attention(
             return _sdpa(query, key, value, scale, scene.causal)
         if scene.queries == 1:
             return _sdpa(query, key, value, scale, False)
+    if bias is not None and _is_sloped(query, value, bias, scene):
+        from weft.models.kernels.triton_softmax import biased_attention
+
+        assert bias.slopes is not None
+        slopes = bias.slopes.float()
+        return biased_attention(
+            query, key, value, scale, slopes=slopes, window=window, documents=scene.documents
+        )
     if window in scene.blocks and (bias is None or bias.pairs is None):
         from weft.models.kernels.flex import flex_softmax
 
@@ -42,6 +50,14 @@ def softmax_attention(
         hidden = torch.zeros_like(seen, dtype=query.dtype).masked_fill(~seen, float("-inf"))
         added = hidden if added is None else added + hidden
     return scaled_dot_product_attention(query, key, value, attn_mask=added, scale=scale)
+
+
+def _is_sloped(query: Tensor, value: Tensor, bias: Bias, scene: Scene) -> bool:
+    """Whether the kernel with a bias on keys applies: slopes along plain distances."""
+    only = bias.slopes is not None and bias.table is None and bias.pairs is None
+    plain = scene.causal and scene.valid is None and scene.queries == scene.keys
+    narrow = max(query.shape[-1], value.shape[-1]) <= 128 and query.dtype != torch.float64
+    return only and plain and scene.counted and narrow and query.is_cuda and scene.backend == "auto"
 
 
 def forgetting_attention(
