@@ -138,3 +138,16 @@ def test_a_model_that_does_not_halt_in_time_is_a_difference_and_not_a_crash() ->
         compiled.model.layers[0].feed_forward.weights[-1].zero_()
     report = check(compiled, samples=4, max_length=4)
     assert report.difference is not None
+
+
+def test_a_step_with_very_many_ways_through_it_is_compiled_as_a_whole() -> None:
+    """Sixteen tests of two variables each, one after the other: 65,536 guards."""
+    tests = "\n".join(
+        f"if (z.a * {k} + z.b) % 3 == {k % 3}:\n    z.c ^= 1\n    z.b = (z.b + z.c) % 3"
+        for k in range(1, 17)
+    )
+    program = small(f"{tests}\nz.a = z.c")
+    with within(60):
+        assert len(program.updates) < 3 * 2000
+        for level in (0, 2):
+            assert check(weft.compile(program, level=level), samples=20).difference is None
