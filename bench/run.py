@@ -23,7 +23,7 @@ from rich.table import Table
 
 from measure import Figure
 
-GROUPS = ("startup", "interpreters", "rules", "compiler", "scan")
+GROUPS = ("startup", "interpreters", "rules", "compiler", "proofs", "scan")
 
 
 def main() -> int:

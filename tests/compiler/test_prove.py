@@ -36,6 +36,15 @@ def test_addition_is_proved_for_every_length() -> None:
     assert proof.seconds < 60
 
 
+@pytest.mark.parametrize(
+    "name", ["sort", "dyck", "rule-110", 'regex(pattern="(ab|ba)*c?")', "scan", "turing"]
+)
+def test_library_programs_are_proved_quickly(name: str) -> None:
+    proof = proof_of(weft.compile(weft.program(name)))
+    assert proof.proved
+    assert proof.seconds < 60
+
+
 def test_subleq_with_16_values_is_proved() -> None:
     assert proof_of(weft.compile(Subleq(8, -8, 7))).proved
 

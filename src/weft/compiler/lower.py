@@ -60,7 +60,7 @@ class Lowering(Terms):
 
     def assign(self, update: Update, guard: Conjunction, node: Expression) -> None:
         """The units that assign an expression's value where a guard holds."""
-        if isinstance(node, Choice) and len(reads(node)) > 1:
+        if isinstance(node, Choice) and len(reads(node)) > 1 and not update.whole:
             for held, side in ((True, node.then), (False, node.otherwise)):
                 for part in self.test(node.test, held):
                     both = guard.both(part)

@@ -66,7 +66,7 @@ class Problem:
 def start(program: Program) -> Problem:
     """Everything, as the program declares it."""
     return Problem(
-        program, dict(program.variables), dict(program.heads), {}, tuple(program.updates)
+        program, dict(program.variables), dict(program.heads), {}, tuple(iter(program.updates))
     )
 
 

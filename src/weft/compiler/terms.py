@@ -97,7 +97,7 @@ class Terms:
             return self.condition(split)
         names = reads(node)
         if not names:
-            return [Conjunction()] if bool(evaluate(node, {})) is held else []
+            return [Conjunction()] if _constant_outcome(node) is held else []
         if len(names) == 1:
             return self._single(names[0], node, held)
         few = self._few_cubes(node, held)
@@ -354,6 +354,14 @@ class Terms:
             others = {value: 1 for value in known if value not in values}
             return Sum(bias=1).plus(self._weighted(name, others), -1)
         return self._weighted(name, dict.fromkeys(values, 1))
+
+
+def _constant_outcome(node: Expression) -> bool | None:
+    """The outcome of a test without variables; None where the step always fails."""
+    try:
+        return truth(evaluate(node, {}))
+    except Exception:
+        return None
 
 
 def _constant_sum(node: Expression) -> Sum | None:

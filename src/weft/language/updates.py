@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from weft.errors import Location
@@ -36,12 +37,18 @@ class Update:
     """When every test of the guard has the given outcome, `variable` takes the expression's value.
 
     The guards of one variable's updates exclude each other; where none holds, it keeps its value.
+    Where a variable has very many, they are left as one: `whole`, with the tests in the expression.
     """
 
     guard: tuple[Test, ...]
     variable: str
     expression: Expression
     where: Location
+    whole: bool = False
+
+
+MOST = 2000
+"""How many updates of a variable are told apart."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,12 +83,40 @@ class Updates:
 
     def __iter__(self) -> Iterator[Update]:
         for name in self.written:
-            for update in _flatten(name, self.values[name], ()):
-                if all(self._allowed(update.guard).values()):
-                    yield update
+            yield from self._of(name)
 
     def __len__(self) -> int:
-        return sum(1 for _ in self)
+        return sum(len(self._of(name)) for name in self.written)
+
+    def _of(self, name: str) -> list[Update]:
+        """The updates of one variable."""
+        if name not in self._known:
+            found = list(islice(self._flatten(name, self.values[name], ()), MOST + 1))
+            if len(found) > MOST:
+                where = self.variables[name].where
+                found = [Update((), name, self.values[name], where, whole=True)]
+            self._known[name] = found
+        return self._known[name]
+
+    @cached_property
+    def _known(self) -> dict[str, list[Update]]:
+        return {}
+
+    def _flatten(self, variable: str, node: Expression, path: tuple[Test, ...]) -> Iterator[Update]:
+        """Every way through the choices that some state can take."""
+        match node:
+            case Choice(test=test, then=then, otherwise=otherwise):
+                known = next((held for other, held in path if other is test), None)
+                for held, side in ((True, then), (False, otherwise)):
+                    longer = (*path, *literals(test, held))
+                    if known in (None, held) and all(self._allowed(longer).values()):
+                        yield from self._flatten(variable, side, longer)
+            case Written(value=value, where=where):
+                yield Update(path, variable, value, where)
+            case Read():
+                return
+            case _:
+                raise TypeError(node)
 
     def apply(self, state: Mapping[str, Any]) -> dict[str, Any]:
         """The state after the step, heads' outputs as they were; fails where the step would."""
@@ -135,7 +170,18 @@ class Updates:
                 allowed[names[0]] = [value for value in known if value in passing]
         return allowed
 
+    @cached_property
+    def _outcomes(self) -> dict[tuple[int, bool], list[Any]]:
+        return {}
+
     def _passing(self, name: str, test: Expression, held: bool) -> list[Any]:
+        """The values of the one variable that a test reads which give an outcome."""
+        key = (id(test), held)
+        if key not in self._outcomes:
+            self._outcomes[key] = self._find_passing(name, test, held)
+        return self._outcomes[key]
+
+    def _find_passing(self, name: str, test: Expression, held: bool) -> list[Any]:
         passing = []
         for value in self.variables[name].range.values:
             try:
@@ -179,19 +225,3 @@ def _runs(values: list[Any]) -> str:
 
 def _follows(one: Any, other: Any) -> bool:
     return isinstance(one, int) and isinstance(other, int) and other == one + 1
-
-
-def _flatten(variable: str, node: Expression, path: tuple[Test, ...]) -> Iterator[Update]:
-    match node:
-        case Choice(test=test, then=then, otherwise=otherwise):
-            known = next((held for other, held in path if other is test), None)
-            if known is not False:
-                yield from _flatten(variable, then, (*path, *literals(test, True)))
-            if known is not True:
-                yield from _flatten(variable, otherwise, (*path, *literals(test, False)))
-        case Written(value=value, where=where):
-            yield Update(path, variable, value, where)
-        case Read():
-            return
-        case _:
-            raise TypeError(node)
