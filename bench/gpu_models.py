@@ -1,37 +1,47 @@
-"""Mechanisms on one GPU: tokens per second in training, memory, and share of the matmul peak.
+"""Mechanisms on one GPU: speed in training, memory, and how far fast paths are from the formulas.
 
-    PYTHONPATH=src python bench/gpu_models.py [SECONDS] [VARIANT ...]
+    PYTHONPATH=src python bench/gpu_models.py train [VARIANT ...]
+    PYTHONPATH=src python bench/gpu_models.py errors [VARIANT ...]
+    PYTHONPATH=src python bench/gpu_models.py memory [VARIANT ...]
 
-A whole step is timed: forward, backward, clipping and AdamW, in bfloat16 autocast with float32 weights,
-layers compiled. FLOPs are counted as 6 a weight and token, and 12 layers length width / 2 for causal
-attention, whatever a mechanism really computes.
+`train` times whole steps: forward, backward, clipping and AdamW, in bfloat16 autocast with float32
+weights, layers compiled. FLOPs are counted as 6 a weight and token, and 12 layers length width / 2
+for causal attention, whatever a mechanism really computes. A variant may name another size, as in
+`none:small:1024:64`: preset, length and rows.
 """
 
 from __future__ import annotations
 
+import copy
 import sys
 import time
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from weft.models import Transformer, initialise, preset
+from weft.models.placing import place
 
 VARIANTS: dict[str, dict[str, Any]] = {
     "none": {},
-    "nape": {"position": "nape"},
+    "learned": {"position": "learned"},
+    "sinusoidal": {"position": "sinusoidal"},
     "rotary": {"position": "rotary"},
     "alibi": {"position": "alibi"},
+    "nape": {"position": "nape"},
     "t5": {"position": "t5"},
-    "learned": {"position": "learned"},
+    "fire": {"position": "fire"},
     "swan": {"attention": "swan"},
-    "canon": {"canon": "ABCD"},
     "log-scaled": {"attention": "log-scaled"},
     "forgetting": {"attention": "forgetting"},
     "stick-breaking": {"attention": "stick-breaking"},
-    "path": {"attention": "path"},
     "entmax": {"attention": "entmax"},
-    "fire": {"position": "fire"},
+    "entmax-nape": {"attention": "entmax", "position": "nape"},
+    "path": {"attention": "path"},
+    "canon": {"canon": "ABCD"},
 }
 
 
@@ -41,82 +51,170 @@ def peak() -> float:
     b = torch.randn(8192, 8192, device="cuda", dtype=torch.bfloat16)
     for _ in range(5):
         a @ b
+    return 30 * 2 * 8192**3 / seconds(lambda: [a @ b for _ in range(30)])
+
+
+def seconds(action: Callable[[], Any]) -> float:
+    """How long the GPU takes."""
     begin, end = torch.cuda.Event(True), torch.cuda.Event(True)
+    torch.cuda.synchronize()
     begin.record()
-    for _ in range(30):
-        a @ b
+    action()
     end.record()
     torch.cuda.synchronize()
-    return 30 * 2 * 8192**3 / (begin.elapsed_time(end) / 1000)
+    return begin.elapsed_time(end) / 1000
 
 
-def measure(name: str, size: str, length: int, rows: int, most: float) -> None:
-    """Print one line of the table."""
-    torch._dynamo.reset()
-    torch.cuda.empty_cache()
-    torch.cuda.reset_peak_memory_stats()
-    began = time.perf_counter()
-    try:
-        config = preset(size, vocabulary=128, **VARIANTS[name])
-        model = initialise(Transformer(config)).cuda().fused()
-        rate, first = trained(model, length, rows)
-    except Exception as error:
-        print(f"{name:16s} {size:5s} {length:6d} failed: {type(error).__name__}: {str(error)[:300]}", flush=True)
-        return
-    weights = sum(p.numel() for n, p in model.named_parameters() if "embedding" not in n)
-    flops = 6 * weights + 12 * config.layers * length * config.width / 2
-    memory = torch.cuda.max_memory_allocated() / 2**30
-    print(
-        f"{name:16s} {size:5s} {length:6d} {rate / 1e3:8.1f}k tokens/s  {100 * rate * flops / most:5.1f}% of "
-        f"peak  {memory:6.1f} GiB  first step {first:.0f} s, in all {time.perf_counter() - began:.0f} s",
-        flush=True,
-    )
+class Training:
+    """A model in training on random tokens."""
 
+    def __init__(self, model: Transformer, length: int, rows: int) -> None:
+        self.model, self.count = model, rows * length
+        self.optimiser = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
+        self.tokens = torch.randint(128, (rows, length + 1), device="cuda")
+        self.loss = torch.zeros(())
 
-def trained(model: Transformer, length: int, rows: int) -> tuple[float, float]:
-    """Tokens a second, and the seconds of the first step."""
-    optimiser = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
-    tokens = torch.randint(128, (rows, length + 1), device="cuda")
-
-    def step() -> None:
+    def forward(self) -> None:
         with torch.autocast("cuda", dtype=torch.bfloat16):
-            logits = model(tokens[:, :-1]).logits
-        loss = torch.nn.functional.cross_entropy(
-            logits.flatten(0, 1).float(), tokens[:, 1:].flatten()
-        )
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimiser.step()
-        optimiser.zero_grad(set_to_none=True)
+            logits = self.model(self.tokens[:, :-1]).logits.flatten(0, 1).float()
+        self.loss = torch.nn.functional.cross_entropy(logits, self.tokens[:, 1:].flatten())
 
+    def backward(self) -> None:
+        self.loss.backward()
+
+    def update(self) -> None:
+        torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
+        self.optimiser.step()
+        self.optimiser.zero_grad(set_to_none=True)
+
+    def step(self) -> None:
+        self.forward()
+        self.backward()
+        self.update()
+
+
+def train(names: list[str]) -> None:
+    """Tokens a second of every variant."""
+    most = peak()
+    print(f"a large product reaches {most / 1e12:.0f} TFLOP/s")
+    print(
+        "variant          size  length   training   of peak   forward  backward    memory  1st step"
+    )
+    for name in names or list(VARIANTS):
+        parts = name.split(":")
+        name, size, length, rows = parts if len(parts) == 4 else (name, "154m", "4096", "16")
+        torch._dynamo.reset()
+        torch.cuda.empty_cache()
+        torch.cuda.reset_peak_memory_stats()
+        try:
+            print(_trained(name, size, int(length), int(rows), most), flush=True)
+        except Exception as error:
+            what = " ".join(str(error).split())[:160]
+            print(
+                f"{name:16s} {size:5s} {length:>6s} failed: {type(error).__name__}: {what}",
+                flush=True,
+            )
+
+
+def _trained(name: str, size: str, length: int, rows: int, most: float) -> str:
+    config = preset(size, vocabulary=128, **VARIANTS[name])
+    model = initialise(Transformer(config)).cuda().fused()
+    training = Training(model, length, rows)
     begin = time.perf_counter()
-    step()
+    training.step()
     torch.cuda.synchronize()
     first = time.perf_counter() - begin
     for _ in range(3):
-        step()
-    torch.cuda.synchronize()
-    begin, count = time.perf_counter(), 8
-    for _ in range(count):
-        step()
-    torch.cuda.synchronize()
-    return count * rows * length / (time.perf_counter() - begin), first
+        training.step()
+    rate = 8 * training.count / seconds(lambda: [training.step() for _ in range(8)])
+    forward, backward = seconds(training.forward), seconds(training.backward)
+    weights = sum(p.numel() for n, p in model.named_parameters() if "embedding" not in n)
+    flops = 6 * weights + 12 * config.layers * length * config.width / 2
+    return (
+        f"{name:16s} {size:5s} {length:6d} {rate / 1e3:8.1f}k/s {100 * rate * flops / most:7.1f}% "
+        f"{training.count / forward / 1e3:8.0f}k/s {training.count / backward / 1e3:6.0f}k/s "
+        f"{torch.cuda.max_memory_allocated() / 2**30:6.1f} GiB {first:6.0f} s"
+    )
+
+
+def errors(names: list[str]) -> None:
+    """The heads of a layer against the formula in float64: worst relative errors."""
+    print("variant          dtype      worst of lengths 200 and 1000: result, gradients")
+    for name in names or list(VARIANTS):
+        for kind in (torch.float32, torch.bfloat16):
+            found = [_errors(name, kind, length) for length in (200, 1000)]
+            result, gradients = (max(pair) for pair in zip(*found, strict=True))
+            print(f"{name:16s} {str(kind)[6:]:9s} {result:9.1e} {gradients:9.1e}", flush=True)
+
+
+def _errors(name: str, kind: torch.dtype, length: int) -> tuple[float, float]:
+    torch.manual_seed(length)
+    variant = {"canon": "B"} if name == "canon" else VARIANTS[name]
+    config = preset("micro", vocabulary=16, heads=2, **variant)
+    model = initialise(Transformer(config), "gpt2").cuda()
+    with torch.no_grad():  # larger than at the start, so that attention is not flat
+        for weight in model.layers[1].attention.parameters():
+            weight.mul_(8)
+    model = model.to(kind)
+    stream = torch.randn(2, length, config.width, device="cuda").to(kind)
+    wanted = torch.randn(2, length, config.width, device="cuda").to(kind)
+    exact = copy.deepcopy(model).double()
+    mine = _attended(model, stream, wanted, "auto")
+    theirs = _attended(exact, stream.double(), wanted.double(), "dense")
+    return _distance(mine[:1], theirs[:1]), _distance(mine[1:], theirs[1:])
+
+
+def _attended(model: Transformer, stream: Tensor, wanted: Tensor, backend: str) -> list[Tensor]:
+    """What a layer's heads add, and the gradients of its stream and weights."""
+    tokens = torch.zeros(stream.shape[:2], dtype=torch.long, device="cuda")
+    scene = replace(place(model.config, tokens, backend=backend), backend=backend)
+    stream = stream.clone().requires_grad_()
+    layer = model.layers[1].attention
+    position = model.position
+    out = layer(stream, scene, position, position.bias(scene))
+    weights = [stream, *layer.parameters()]
+    found = torch.autograd.grad(out, weights, wanted, allow_unused=True)
+    return [out, *(g for g in found if g is not None)]
+
+
+def _distance(mine: list[Tensor], theirs: list[Tensor]) -> float:
+    pairs = zip(mine, theirs, strict=True)
+    return max(
+        float(((a.double() - b).norm() / b.norm().clamp(min=1e-30)).detach()) for a, b in pairs
+    )
+
+
+def memory(names: list[str]) -> None:
+    """Most memory of a layer's heads, forward and backward, one sequence, beyond its weights."""
+    print("variant             4096     8192    16384   16384 over 4096 (linear 4, quadratic 16)")
+    for name in names or list(VARIANTS):
+        found = [_memory(name, length) for length in (4096, 8192, 16384)]
+        shown = " ".join(f"{mib:8.0f}" for mib in found)
+        print(f"{name:16s} {shown} MiB  {found[-1] / found[0]:5.1f}", flush=True)
+
+
+def _memory(name: str, length: int) -> float:
+    changes = {"positions": length} if name == "learned" else {}
+    config = preset("small", vocabulary=16, **VARIANTS[name], **changes)
+    model = initialise(Transformer(config)).cuda().bfloat16()
+    stream = torch.randn(1, length, config.width, device="cuda", dtype=torch.bfloat16)
+    wanted = torch.randn_like(stream)
+    try:
+        _attended(model, stream, wanted, "auto")
+        torch.cuda.empty_cache()
+        torch.cuda.reset_peak_memory_stats()
+        before = torch.cuda.memory_allocated()
+        _attended(model, stream, wanted, "auto")
+        return (torch.cuda.max_memory_allocated() - before) / 2**20
+    except torch.OutOfMemoryError:
+        return float("nan")
 
 
 def main() -> None:
-    """All variants that fit into the time given."""
-    limit = float(sys.argv[1]) if len(sys.argv) > 1 else 500.0
-    names = sys.argv[2:] or list(VARIANTS)
-    began, most = time.perf_counter(), peak()
-    print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}, peak {most / 1e12:.0f} TFLOP/s")
-    for name in names:
-        if time.perf_counter() - began > limit:
-            print("out of time")
-            return
-        size, length, rows = ("154m", 4096, 16)
-        if ":" in name:
-            name, size, length, rows = (*name.split(":")[:2], *map(int, name.split(":")[2:]))
-        measure(name, size, length, rows, most)
+    """The part of the bench that is named."""
+    print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}")
+    parts = {"train": train, "errors": errors, "memory": memory}
+    parts[sys.argv[1]](sys.argv[2:])
 
 
 if __name__ == "__main__":
