@@ -66,6 +66,8 @@ class Plot:
     def entries(self, part: Part) -> Iterator[Entries]:
         """All that is planted of a part."""
         source, into = self.source, self.into
+        if min(self.dimension, self.head, self.unit, *(self.heads or ())) < 0:
+            _refuse("places are counted from 0", "Leave out negative numbers")
         _reaches("dimensions of the stream", self.dimensions.stop, into.config.width)
         if part == "embedding":
             return self._rows("tokens", source.embedding, into.embedding)
@@ -125,12 +127,6 @@ class Plot:
     def _fits_heads(self) -> None:
         own, wide = self.source.config, self.into.config
         _reads_as_it_is(self.source, self.into, "AB")
-        count = own.heads if self.heads is None else len(self.heads)
-        _reaches("heads", self.head + count, wide.heads)
-        _reaches("heads", 1 + max(self.heads or (-1,)), own.heads)
-        _reaches("dimensions of a key", own.key_width, wide.key_width)
-        _reaches("dimensions of a value", own.value_width, wide.value_width)
-        _reaches("offsets", own.offsets or 0, wide.offsets or 0)
         if own.causal != wide.causal:
             _refuse("heads of an encoder see to both sides, of a decoder to the left",
                     "Plant them in a model of the same kind")  # fmt: skip
@@ -139,8 +135,14 @@ class Plot:
         told = [name for name in (*own.encodings, *wide.encodings) if name in (*BIASED, *ROTATED)]
         if told:
             _refuse(f"{told[0]} changes the scores of planted heads", "Use another position")
+        count = own.heads if self.heads is None else len(self.heads)
+        _reaches("heads", self.head + count, wide.heads)
+        _reaches("heads", 1 + max(self.heads or (-1,)), own.heads)
+        _reaches("dimensions of a key", own.key_width, wide.key_width)
+        _reaches("dimensions of a value", own.value_width, wide.value_width)
         if own.offsets is not None and wide.offsets is None:
             _refuse("the source's heads look at offsets", f"Use offsets={own.offsets} or more")
+        _reaches("offsets", own.offsets or 0, wide.offsets or 0)
         if own.sink and not wide.sink:
             _refuse("the source's heads can attend to nothing", "Make the model with sink=True")
 
@@ -178,13 +180,13 @@ class Plot:
     def _fits_units(self) -> None:
         own, wide = self.source.config, self.into.config
         _reads_as_it_is(self.source, self.into, "CD")
+        if own.activation == "swiglu":
+            _refuse("units of a SwiGLU cannot be planted", "Use another activation")
         if own.activation != wide.activation and (own.activation, wide.activation) != (
             "clipped", "relu",
         ):  # fmt: skip
             _refuse(f"units with '{own.activation}' cannot be planted among '{wide.activation}'",
                     f"Make the model with activation='{own.activation}'")  # fmt: skip
-        if own.activation == "swiglu":
-            _refuse("units of a SwiGLU cannot be planted", "Use another activation")
         if len(own.hidden) != len(wide.hidden):
             _refuse(f"the source has {len(own.hidden)} hidden layers, the model {len(wide.hidden)}",
                     "Make the model with as many")  # fmt: skip
