@@ -23,7 +23,7 @@ NONSENSE: list[tuple[dict[str, Any], str]] = [
     ({"outputs": 0}, "outputs is 0"),
     ({"width": 0}, "width is 0"),
     ({"layers": 0}, "layers is 0"),
-    ({"loops": 0}, "loops is 0"),
+    ({"loops": -1}, "loops is -1"),
     ({"key_width": -2}, "key_width is -2"),
     ({"value_width": -1}, "value_width is -1"),
     ({"window": 0}, "window is 0"),

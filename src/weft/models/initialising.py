@@ -32,7 +32,7 @@ def initialise(
             did; `zero-output` starts it at zero, so that the model starts as its embedding.
         seed: the same seed gives the same weights, on any device.
     """
-    depth = model.config.layers * model.config.loops
+    depth = max(1, model.config.layers * model.config.loops)
     added = {"gpt2": STD, "depth-scaled": STD / (2 * depth) ** 0.5, "zero-output": 0.0}[recipe]
     with torch.random.fork_rng(devices=[]), torch.no_grad():
         torch.default_generator.manual_seed(seed)

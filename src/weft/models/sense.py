@@ -16,7 +16,7 @@ POSITIONS = ("none", *EMBEDDED, "randomised", *ROTATED, *BIASED)
 ATTENTIONS = ("softmax", "forgetting", "path", "stick-breaking", "entmax", "swan", "log-scaled")
 ACTIVATIONS = ("clipped", "relu", "gelu", "swiglu")
 AT_LEAST_ONE = (
-    "vocabulary", "outputs", "width", "key_width", "value_width", "layers", "loops", "window",
+    "vocabulary", "outputs", "width", "key_width", "value_width", "layers", "window",
     "global_every",
 )  # fmt: skip
 CHOICES = {
@@ -52,7 +52,7 @@ def _check_sizes(config: TransformerConfig) -> None:
     for key in AT_LEAST_ONE:
         if getattr(config, key) < 1:
             _refuse(f"{key} is {getattr(config, key)}", "It must be at least 1")
-    for key in ("heads", "random_offset", "encoder_layers"):
+    for key in ("heads", "loops", "random_offset", "encoder_layers"):
         if getattr(config, key) < 0:
             _refuse(f"{key} is {getattr(config, key)}", "It must not be negative")
     if config.tied and config.vocabulary != config.outputs:
@@ -67,7 +67,7 @@ def _check_sizes(config: TransformerConfig) -> None:
         _refuse(
             f"a model of kind '{config.kind}' has one kind of layers", "Leave out encoder_layers"
         )
-    if config.inject and config.loops == 1:
+    if config.inject and config.loops < 2:
         _refuse("inject adds the embedding before loops after the first", "Set loops above 1")
     if not 1 < config.alpha <= 2:
         _refuse(f"alpha is {config.alpha:g}", "Choose it above 1 and at most 2")
