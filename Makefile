@@ -3,7 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo test test-slow bench docs format lint types imports clean
+.PHONY: setup demo test test-slow bench bench-gpu docs format lint types imports clean
 
 setup: .venv/ready
 
@@ -28,6 +28,12 @@ docs: setup
 
 bench: setup
 	$(BIN)/python bench/run.py
+
+bench-gpu: setup
+	$(BIN)/python bench/gpu.py
+	$(BIN)/python bench/gpu_models.py train
+	$(BIN)/python bench/gpu_models.py errors
+	$(BIN)/python bench/gpu_models.py memory
 
 format: setup
 	$(BIN)/ruff format .

@@ -152,8 +152,9 @@ def _errors(name: str, kind: torch.dtype, length: int) -> tuple[float, float]:
     variant = {"canon": "B"} if name == "canon" else VARIANTS[name]
     config = preset("micro", vocabulary=16, heads=2, **variant)
     model = initialise(Transformer(config), "gpt2").cuda()
+    heads = model.layers[1].attention
     with torch.no_grad():  # larger than at the start, so that attention is not flat
-        for weight in model.layers[1].attention.parameters():
+        for weight in (heads.query, heads.key, heads.value, heads.output):
             weight.mul_(8)
     model = model.to(kind)
     stream = torch.randn(2, length, config.width, device="cuda").to(kind)

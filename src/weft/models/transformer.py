@@ -170,6 +170,8 @@ class Transformer(nn.Module):
         if tap is not None:
             stream = tap("hook_embed", stream)
         bias = self.position.bias(scene)
+        if torch.is_autocast_enabled(stream.device.type):  # half of the memory to go through
+            stream = stream.to(torch.get_autocast_dtype(stream.device.type))
         first = stream
         for number in range(count):
             if injects(self, number):

@@ -26,11 +26,22 @@ def flex_softmax(
     from torch.nn.attention.flex_attention import flex_attention
 
     mask = scene.blocks.get(window)
+    scoring = _scoring(bias, scene)
+    if bias is not None and bias.table is not None:
+        found: Tensor = _alone(query, key, value, scoring, mask, scale)
+        return found
     attend: Callable[..., Tensor] = flex_attention
     if not torch.compiler.is_compiling():
         attend = _compiled()
-    scoring = _scoring(bias, scene)
     return attend(query, key, value, score_mod=scoring, block_mask=mask, scale=scale)
+
+
+@torch.compiler.disable  # type: ignore[untyped-decorator]
+def _alone(
+    query: Tensor, key: Tensor, value: Tensor, scoring: Any, mask: Any, scale: float
+) -> Tensor:
+    """Compiled by itself: fused with its neighbours, a table takes more than a GPU's memory."""
+    return _compiled()(query, key, value, score_mod=scoring, block_mask=mask, scale=scale)
 
 
 @lru_cache(maxsize=1)

@@ -4,11 +4,11 @@
 
     dx_t = g_t + sum_k w_k g_{t+k}        dw_k = sum_t g_t x_{t-k}
 
-over tokens of the same document. A program has a strip of tokens and a block of channels, b l c, and
-walks along the strip with the last three tokens in registers: everything is read once. (Reading each
-neighbour anew took three times as long, though it comes from the cache.) The backward pass walks
-three tokens further for dx, and leaves a part of dw for every strip, which are added up afterwards: no
-atomic additions, so gradients are the same in every run.
+over tokens of the same document. A program has a strip of tokens and a block of channels, b l c,
+and walks along the strip with the last three tokens in registers: everything is read once. (Reading
+each neighbour anew took three times as long, though it comes from the cache.) The backward pass
+walks three tokens further for dx, and leaves a part of dw for every strip, which are added up
+afterwards: no atomic additions, so gradients are the same in every run.
 """
 # mypy: disable-error-code="import-not-found,import-untyped,no-untyped-def,untyped-decorator"
 # mypy: allow-untyped-calls
@@ -137,7 +137,7 @@ def _backward_kernel(
 def _forward(stream: Tensor, taps: Tensor, documents: Tensor | None) -> Tensor:
     stream = stream.contiguous()
     out = torch.empty_like(stream)
-    batch, length, width = stream.shape
+    _, length, width = stream.shape
     _forward_kernel[_grid(stream)](
         stream, taps, stream if documents is None else documents, out, length, width,
         documents is not None, TOKENS, CHANNELS, num_warps=WARPS,
