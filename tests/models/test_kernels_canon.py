@@ -1,0 +1,44 @@
+"""Canon's Triton kernel, in Triton's interpreter or on a GPU, against the sum of shifted streams."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+import torch
+from torch import Tensor
+
+pytest.importorskip("triton")
+if not torch.cuda.is_available() and os.environ.get("TRITON_INTERPRET") != "1":
+    pytest.skip("needs a GPU, or TRITON_INTERPRET=1", allow_module_level=True)
+
+from weft.models.canon import shifted_sum
+from weft.models.kernels.triton_canon import canon
+from weft.models.scene import Scene
+
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def plainly(stream: Tensor, taps: Tensor, documents: Tensor | None) -> Tensor:
+    places = torch.arange(stream.shape[1], device=DEVICE)
+    scene = Scene(positions=places, key_positions=places, documents=documents)
+    return stream + shifted_sum(stream, taps, scene, None, "A")
+
+
+@pytest.mark.parametrize("with_documents", [False, True])
+@pytest.mark.parametrize(("length", "width"), [(1, 3), (7, 5), (65, 513), (130, 200)])
+def test_values_and_gradients_are_those_of_the_formula(length, width, with_documents) -> None:
+    torch.manual_seed(length)
+    stream = torch.randn(2, length, width, device=DEVICE, requires_grad=True)
+    taps = torch.randn(4, width, device=DEVICE, requires_grad=True)
+    documents = torch.randint(4, (2, length), device=DEVICE).sort(1).values
+    documents = documents if with_documents else None
+    wanted = torch.randn_like(stream)
+    found, right = canon(stream, taps, documents), plainly(stream, taps, documents)
+    torch.testing.assert_close(found, right)
+    for mine, theirs in zip(
+        torch.autograd.grad(found, (stream, taps), wanted),
+        torch.autograd.grad(right, (stream, taps), wanted),
+        strict=True,
+    ):
+        torch.testing.assert_close(mine, theirs, rtol=1e-4, atol=1e-4)
