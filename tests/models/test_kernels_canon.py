@@ -1,4 +1,4 @@
-"""Canon's Triton kernel, in Triton's interpreter or on a GPU, against the sum of shifted streams."""
+"""Canon's Triton kernel, interpreted or on a GPU, against the sum of shifted streams."""
 
 from __future__ import annotations
 
