@@ -154,3 +154,17 @@ def test_bfloat16_is_the_formula_to_two_digits(changes: dict[str, Any]) -> None:
         expected, found = exact(tokens).logits, rough(tokens).logits
     assert found.dtype == torch.bfloat16
     assert float((found - expected).norm() / expected.norm()) < 0.05
+
+
+@pytest.mark.parametrize(("position", "attention"), mechanisms.allowed())
+def test_every_mechanism_trains_in_autocast(position: str, attention: str) -> None:
+    """The stream is kept in bfloat16, and every weight has a finite gradient."""
+    model = mechanisms.model(position=position, attention=attention, dtype="float32")
+    given = mechanisms.tokens(2, 20)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        out = model(given)
+    assert out.stream.dtype == torch.bfloat16
+    out.logits.float().square().sum().backward()
+    gradients = [weight.grad for weight in model.parameters() if weight.requires_grad]
+    assert all(g is None or bool(g.isfinite().all()) for g in gradients)
+    assert sum(g is not None for g in gradients) > len(gradients) // 2

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
 
 from weft.models.bias import Bias
 from weft.models.config import TransformerConfig
@@ -42,9 +43,14 @@ class Fire(Position):
         place = scene.positions.to(wide)[..., :, None]
         place = torch.maximum(place, (THRESHOLD * self.threshold).abs().to(wide))
         share = self._psi(distances) / (self._psi(place) + LEAST)
+        if torch.is_grad_enabled():  # the hidden layer is computed again rather than kept
+            return Bias(pairs=checkpoint(self._of_share, share, use_reentrant=False))
+        return Bias(pairs=self._of_share(share))
+
+    def _of_share(self, share: Tensor) -> Tensor:
+        """The network, on every pair: (b) h l m."""
         hidden = (share.to(self.first.dtype)[..., None] * self.first + self.first_bias).relu()
-        found = hidden @ self.second.T + self.second_bias  # (b) l m h
-        return Bias(pairs=found.movedim(-1, -3))
+        return (hidden @ self.second.T + self.second_bias).movedim(-1, -3)
 
     def _psi(self, x: Tensor) -> Tensor:
         return (self.c.abs() * x + 1).log()
