@@ -20,7 +20,7 @@ from torch import Tensor
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.functional import logsigmoid, scaled_dot_product_attention
 
-from weft.models.kernels import triton_softmax
+from weft.models.kernels import triton_softmax_kernels
 from weft.models.kernels.triton_softmax import biased_attention
 
 HEADS, LENGTH, WIDTH = 16, 4096, 64
@@ -202,12 +202,12 @@ def speed() -> None:
         _, whole = measure("FoX", fading, batch)
         foretell(least, whole, batch)
         if batch == 4:
-            tried("forward", triton_softmax._forward_kernel)
-            tried("dkv with dq", triton_softmax._dkv_kernel)
+            tried("forward", triton_softmax_kernels.forward_kernel)
+            tried("dkv with dq", triton_softmax_kernels.dkv_kernel)
             with deterministic():
                 measure("FoX, deterministic", fading, batch)
-            tried("dkv", triton_softmax._dkv_kernel)
-            tried("dq", triton_softmax._dq_kernel)
+            tried("dkv", triton_softmax_kernels.dkv_kernel)
+            tried("dq", triton_softmax_kernels.dq_kernel)
         measure("slopes", sloping(nape()), batch)
         if batch == 4:
             measure("slopes, FlexAttention", flexible(nape()), batch)

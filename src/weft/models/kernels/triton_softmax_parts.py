@@ -1,0 +1,184 @@
+"""What the passes of `triton_softmax` share: which tiles to try, and a bias on keys by rows."""
+# mypy: disable-error-code="import-not-found,import-untyped,no-untyped-def,untyped-decorator"
+# mypy: allow-untyped-calls
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import triton
+import triton.language as tl
+from torch import Tensor
+
+from weft.models.kernels.triton_tiles import SHORT, interpreting
+
+LOG2E = tl.constexpr(1.4426950408889634)
+WIDEST = 128
+"""Heads that are wider do not fit."""
+LARGEST = 128
+"""The largest block; a length that is a multiple needs no masks at the end."""
+
+FILLING = 2**16
+"""How many rows of queries it takes to keep a GPU busy."""
+GROUP = 64
+"""What L of a query is relative to in the pass over queries; a multiple of that pass's blocks."""
+
+
+def configs_of(*choices: tuple[int, int, int, int]) -> list[Any]:
+    """Queries and keys of a tile, warps and stages to choose from; the interpreter takes one."""
+    if interpreting():
+        choices = ((32, 16, 4, 1),)
+    return [
+        triton.Config({"ROWS": rows, "COLS": cols}, num_warps=warps, num_stages=stages)
+        for rows, cols, warps, stages in choices
+    ]
+
+
+def _fitting(configs: Sequence[Any], arguments: dict[str, Any], **_: Any) -> list[Any]:
+    """Those worth trying: small tiles for wide heads and float32, one for little work."""
+    query: Tensor = arguments["Q"]
+    sizes = [config.kwargs["ROWS"] * config.kwargs["COLS"] for config in configs]
+    most = max(sizes)
+    if query.element_size() == 4:
+        most = min(sizes)
+    elif query.shape[-1] > 64:
+        most = max(min(sizes), 64 * 64)
+    fitting = [config for config, size in zip(configs, sizes, strict=True) if size <= most]
+    return fitting if bucket_of(query) else fitting[:1]
+
+
+def clear_dq(arguments: dict[str, Any], reset_only: bool = False) -> None:
+    """Forget what trials have added to dq."""
+    if arguments["DQuery"] is not None:
+        arguments["DQuery"].zero_()
+
+
+TUNED: dict[str, Any] = {
+    "key": ["bucket", "DK", "DV", "EVEN"],
+    "prune_configs_by": {"early_config_prune": _fitting},
+}
+FORWARD = ((128, 64, 4, 3), (128, 128, 8, 3), (128, 64, 8, 3), (64, 64, 4, 3), (64, 64, 4, 2))
+DKV = ((64, 128, 8, 2), (64, 128, 8, 3), (64, 64, 4, 2), (64, 64, 4, 3), (32, 64, 4, 3))
+DQ = ((128, 64, 8, 3), (128, 64, 4, 3), (64, 64, 4, 2), (64, 64, 4, 3), (64, 32, 4, 3))
+
+
+def bucket_of(query: Tensor) -> int:
+    """For which lengths configs are chosen anew; 0 where there is too little work to tell."""
+    batch, heads, length, _ = query.shape
+    if length < SHORT or batch * heads * length < FILLING:
+        return 0
+    return min(length.bit_length(), 14)
+
+
+@triton.jit
+def head_at(base, head, heads, stride_b, stride_h):
+    """Where a head begins; `head` counts those of all sequences."""
+    return base + (head // heads).to(tl.int64) * stride_b + (head % heads).to(tl.int64) * stride_h
+
+
+@triton.jit
+def read_rows(base, places, stride, length, WIDTH: tl.constexpr, MASKED: tl.constexpr):
+    """Some rows of a matrix, 0 past the end."""
+    at = base + places[:, None] * stride + tl.arange(0, WIDTH)[None, :]
+    if MASKED:
+        return tl.load(at, mask=places[:, None] < length, other=0.0)
+    else:
+        return tl.load(at)
+
+
+@triton.jit
+def add_rows(base, places, length, tile, WIDTH: tl.constexpr, MASKED: tl.constexpr):
+    """Add to some rows of a matrix whose rows follow each other."""
+    at = base + places[:, None] * WIDTH + tl.arange(0, WIDTH)[None, :]
+    if MASKED:
+        tl.atomic_add(at, tile, mask=places[:, None] < length, sem="relaxed")
+    else:
+        tl.atomic_add(at, tile, sem="relaxed")
+
+
+@triton.jit
+def put_rows(base, places, stride, length, tile, WIDTH: tl.constexpr, MASKED: tl.constexpr):
+    """Store some rows of a matrix."""
+    at = base + places[:, None] * stride + tl.arange(0, WIDTH)[None, :]
+    if MASKED:
+        tl.store(at, tile.to(base.dtype.element_ty), mask=places[:, None] < length)
+    else:
+        tl.store(at, tile.to(base.dtype.element_ty))
+
+
+@triton.jit
+def read_numbers(base, places, length, other, MASKED: tl.constexpr):
+    """One number for each of some tokens."""
+    if MASKED:
+        return tl.load(base + places, mask=places < length, other=other)
+    else:
+        return tl.load(base + places)
+
+
+@triton.jit
+def origin_of(sums, place):
+    """c of the token that others are relative to."""
+    if sums is None:
+        return tl.full([], 0.0, tl.float32)
+    else:
+        c = tl.load(sums + place)
+        return tl.where(c < float("inf"), c, 0.0)
+
+
+@triton.jit
+def bias_of_keys(c, slope, places, origin, at):
+    """-u of keys, relative to that of the origin; -inf where nobody sees them."""
+    if c is None:
+        bias = slope * (places - at)
+    elif slope is None:
+        bias = origin - c
+    else:
+        bias = origin - c + slope * (places - at)
+    return bias * LOG2E
+
+
+@triton.jit
+def bias_of_queries(sums, slope, places, origin, at, length, MASKED: tl.constexpr):
+    """u of queries, relative to that of the origin; padding counts as the origin."""
+    bias = tl.zeros_like(places).to(tl.float32)
+    if sums is not None:
+        c = read_numbers(sums, places, length, float("inf"), MASKED)
+        bias = tl.where(c < float("inf"), c - origin, 0.0)
+    if slope is not None:
+        bias -= slope * (places - at)
+    return bias * LOG2E
+
+
+@triton.jit
+def is_seen(rows, cols, first):
+    """Whether queries (down) see keys (across)."""
+    seen = rows[:, None] >= cols[None, :]
+    if first is not None:
+        seen = seen & (cols[None, :] >= first[:, None])
+    return seen
+
+
+@triton.jit
+def key_range(firsts, start, length, ROWS: tl.constexpr, COLS: tl.constexpr):
+    """Of a block of queries: where its keys begin, where all see all, where the diagonal begins."""
+    diagonal = start // COLS * COLS
+    if firsts is None:
+        return 0, 0, diagonal
+    else:
+        low = tl.load(firsts + start) // COLS * COLS
+        highest = tl.load(firsts + tl.minimum(start + ROWS, length) - 1)
+        return low, tl.minimum(tl.cdiv(highest, COLS) * COLS, diagonal), diagonal
+
+
+@triton.jit
+def query_range(lasts, start, length, ROWS: tl.constexpr, COLS: tl.constexpr):
+    """Of a block of keys: where queries begin, leave the diagonal, no longer see all, and end."""
+    low = start // ROWS * ROWS
+    below = tl.cdiv(start + COLS, ROWS) * ROWS
+    if lasts is None:
+        return low, below, length, length
+    else:
+        end = tl.load(lasts + tl.minimum(start + COLS, length) - 1) + 1
+        everybody = (tl.load(lasts + start) + 1) // ROWS * ROWS
+        return low, below, tl.maximum(everybody, below), end
