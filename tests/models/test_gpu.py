@@ -1,0 +1,69 @@
+"""On a GPU, fast paths agree with the formulas in float64: results and gradients.
+
+Tolerances are relative, in norm: 1e-4 in float32 and 1e-1 in bfloat16, where everything rounds.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+import mechanisms
+from weft.models import Transformer
+
+pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+
+VARIANTS: list[dict[str, Any]] = [
+    *({"position": one, "attention": two} for one, two in mechanisms.allowed()),
+    {"canon": "ABCD"},
+    {"canon": "ABCD", "activation": "swiglu", "attention": "path"},
+]
+TOLERANCE = {torch.float32: 1e-4, torch.bfloat16: 1e-1}
+
+
+def made(variant: dict[str, Any], dtype: torch.dtype) -> Transformer:
+    """Heads of width 32: kernels start at 16."""
+    name = str(dtype).removeprefix("torch.")
+    wide = {"width": 64, "heads": 2, "hidden": (64,), "positions": 400, "window": 50}
+    model = mechanisms.model(**{**wide, **variant, "dtype": "float64"})
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight.mul_(0.25)
+    copied = Transformer(mechanisms.config(**{**wide, **variant, "dtype": name}))
+    copied.load_state_dict(
+        {k: v.to(copied.state_dict()[k].dtype) for k, v in model.state_dict().items()}
+    )
+    return copied.cuda().eval()
+
+
+def results(
+    model: Transformer, tokens: Tensor, documents: Tensor | None, backend: str
+) -> list[Tensor]:
+    """Logits, and the gradients of all weights."""
+    logits = model(tokens, documents=documents, backend=backend).logits
+    weights = [weight for weight in model.parameters() if weight.requires_grad]
+    wanted = torch.sin(torch.arange(logits.numel(), device="cuda")).view_as(logits)
+    found = torch.autograd.grad(logits, weights, wanted.to(logits.dtype), allow_unused=True)
+    return [logits, *(g for g in found if g is not None)]
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("dtype", list(TOLERANCE), ids=str)
+@pytest.mark.parametrize("variant", VARIANTS, ids=str)
+def test_fast_paths_agree_with_the_formulas(variant, dtype, packed) -> None:
+    model = made(variant, dtype)
+    exact = made(variant, torch.float64) if dtype == torch.float32 else None
+    tokens = mechanisms.tokens(2, 200).cuda()
+    documents = None
+    if packed:
+        documents = (torch.arange(200, device="cuda") // 70).expand(2, -1).contiguous()
+    mine = results(model, tokens, documents, "auto")
+    right = model.double() if exact is None else exact
+    theirs = results(right, tokens, documents, "dense")
+    scale = max(float(b.detach().norm()) for b in theirs[1:])
+    for a, b in zip(mine, theirs, strict=True):
+        distance = float((a.detach().double() - b.detach()).norm())
+        assert distance <= TOLERANCE[dtype] * max(float(b.detach().norm()), 1e-1 * scale)
