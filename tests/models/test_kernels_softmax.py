@@ -5,8 +5,6 @@ Without a GPU the kernels run in Triton's interpreter; with one, compiled.
 
 from __future__ import annotations
 
-import os
-
 import pytest
 import torch
 from torch import Tensor
@@ -18,10 +16,6 @@ from weft.models.scene import Scene
 
 ON_GPU = torch.cuda.is_available()
 DEVICE = "cuda" if ON_GPU else "cpu"
-
-
-if not ON_GPU:
-    os.environ["TRITON_INTERPRET"] = "1"  # before kernels are imported
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ Without a GPU the kernels run in Triton's interpreter; with one, compiled.
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import pytest
@@ -20,9 +19,6 @@ from weft.models.scene import Scene
 
 ON_GPU = torch.cuda.is_available()
 DEVICE = "cuda" if ON_GPU else "cpu"
-
-if not ON_GPU:
-    os.environ["TRITON_INTERPRET"] = "1"  # before kernels are imported
 
 SIZES = [(1, 16, 16), (33, 16, 32), (50, 20, 16), (96, 32, 16)]
 if ON_GPU:
