@@ -83,3 +83,14 @@ def translated(pairs: Pairs) -> Batch:
         source=pairs.question,
         source_lengths=pairs.question_lengths,
     )
+
+
+def concluded(pairs: Pairs) -> Batch:
+    """A question whose answer is one token: it is asked for at the question's last token."""
+    asked = np.arange(pairs.question.shape[1]) == pairs.question_lengths[:, None] - 1
+    return Batch(
+        tokens=pairs.question,
+        lengths=pairs.question_lengths,
+        targets=np.where(asked, pairs.answer[:, :1], -1),
+        axes=pairs.axes,
+    )

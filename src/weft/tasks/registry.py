@@ -6,10 +6,30 @@ from dataclasses import fields
 from typing import Any
 
 from weft.errors import WeftError, did_you_mean
+from weft.tasks.addition import Addition
 from weft.tasks.bits import Majority, Parity
+from weft.tasks.dyck import Dyck
+from weft.tasks.induction import Induction
+from weft.tasks.modular import ModularAddition
+from weft.tasks.scan import Scan
+from weft.tasks.sequences import Copy, Reverse, Sort
 from weft.tasks.task import Task
 
-TASKS: dict[str, type[Task]] = {kind.name: kind for kind in (Parity, Majority)}
+TASKS: dict[str, type[Task]] = {
+    kind.name: kind
+    for kind in (
+        Parity,
+        Majority,
+        Copy,
+        Reverse,
+        Sort,
+        Addition,
+        ModularAddition,
+        Induction,
+        Dyck,
+        Scan,
+    )
+}
 
 
 def task(name: str, **parameters: Any) -> Task:

@@ -25,7 +25,7 @@ from weft.tasks.batch import Batch
 from weft.tasks.layouts import END, MARK, Format, Pairs, continued, tagged, translated
 from weft.tasks.membership import hashed, in_bucket
 from weft.tasks.parameters import check_types
-from weft.tasks.rows import Bools, Ints, joined, taken
+from weft.tasks.rows import Bools, joined, taken
 
 TRAIN = "train"
 CHUNK = 4096  # candidates for a test set are drawn so many at a time, whatever its size
@@ -64,6 +64,7 @@ class Task(ABC):
         name: what it is called (of the class).
         formats: those that it can take (of the class).
         programs: programs of the library that solve it (of the class).
+        published: whether its tests are given, so that none need be held out (of the class).
         mark: the token between question and answer in a row of the format `lm` (of the class).
     """
 
@@ -72,6 +73,7 @@ class Task(ABC):
     name: ClassVar[str]
     formats: ClassVar[tuple[Format, ...]]
     programs: ClassVar[tuple[str, ...]] = ()
+    published: ClassVar[bool] = False
     mark: ClassVar[str] = "="
 
     def __post_init__(self) -> None:
@@ -82,11 +84,11 @@ class Task(ABC):
                 subject=f"task {self.name}",
                 remedy=f"Give one of: {', '.join(self.formats)}",
             )
-        if not 0 <= self.held_out < 1:
+        if not 0 <= self.held_out < 1 or not (self.held_out or self.published):
             raise WeftError(
                 f"held_out is {self.held_out}",
                 subject=f"task {self.name}",
-                remedy="Give a share from 0 to below 1",
+                remedy="Give a share between 0 and 1",
             )
 
     # What a task says
@@ -193,13 +195,23 @@ class Task(ABC):
 
     def examples(self, batch: Batch) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
         """Each question and its answer by the names of their tokens, without marks."""
-        for row in range(len(batch)):
-            asked = batch.targets[row][batch.targets[row] >= 0]
-            answer = [self.answers[target] for target in asked]
+        for question, targets in zip(self._questions(batch), batch.targets, strict=True):
+            asked = targets[targets >= 0].tolist()
             if self.format != "tag" and asked[-1] == END:
-                answer.pop()
-            question = _question(batch, row, self.format)
-            yield tuple(self.vocabulary[token] for token in question), tuple(answer)
+                asked.pop()
+            yield (
+                tuple(self.vocabulary[token] for token in question),
+                tuple(self.answers[target] for target in asked),
+            )
+
+    def _questions(self, batch: Batch) -> Iterator[list[int]]:
+        """The tokens of each question, without the mark behind it."""
+        tokens, lengths = batch.tokens, batch.prompt if self.format == "lm" else batch.lengths
+        if batch.source is not None and batch.source_lengths is not None:
+            tokens, lengths = batch.source, batch.source_lengths
+        for row, length in zip(tokens.tolist(), lengths.tolist(), strict=True):
+            marked = self.format == "lm" and row[length - 1] == MARK
+            yield row[: length - marked]
 
     def _check_split(self, split: str) -> None:
         if split not in self.splits:
@@ -220,13 +232,3 @@ class Task(ABC):
 def _number(split: str) -> int:
     """A number for the name of a split, for the random numbers' seed."""
     return zlib.crc32(split.encode())
-
-
-def _question(batch: Batch, row: int, form: Format) -> Ints:
-    """The tokens of a question, without the mark behind it."""
-    if batch.source is not None and batch.source_lengths is not None:
-        return batch.source[row, : batch.source_lengths[row]]
-    if form == "tag":
-        return batch.tokens[row, : batch.lengths[row]]
-    given = batch.tokens[row, : batch.prompt[row]]
-    return given[:-1] if given[-1] == MARK else given
