@@ -23,7 +23,7 @@ from rich.table import Table
 
 from measure import Figure
 
-GROUPS = ("startup", "interpreters", "rules", "compiler", "proofs", "scan")
+GROUPS = ("startup", "interpreters", "rules", "compiler", "proofs", "scan", "tasks")
 
 
 def main() -> int:
