@@ -66,22 +66,14 @@ def test_the_number_of_open_brackets_can_be_asked_for() -> None:
         assert list(map(int, answer)) == heights("".join(question), "()[]")
 
 
-def test_the_closing_bracket_closes() -> None:
-    """What is named can be put behind the prefix, and another kind cannot."""
+def test_the_bracket_that_closes_is_the_one_that_comes() -> None:
+    """Where the string first falls below a prefix's height, it has the bracket that was named."""
     made = task("dyck")
     for question, answer in made.examples(made.batch("train", 0, 0, 50)):
-        for place, said in enumerate(answer):
-            prefix = "".join(question[: place + 1])
-            level = heights(prefix, "()[]")[-1]
-            rest = answer[place:]
-            if level == 0:
-                assert said == "none"
-                continue
-            assert said in ")]"
-            assert rest  # the string goes on
-            later = heights("".join(question), "()[]")[place:]
-            closer = next(step for step, height in enumerate(later) if height < level)
-            assert question[place + closer] == said
+        levels = heights("".join(question), "()[]")
+        for place, (level, said) in enumerate(zip(levels, answer, strict=True)):
+            below = [later for later in range(place, len(levels)) if levels[later] < level]
+            assert said == (question[below[0]] if below else "none")
 
 
 def test_depths_are_drawn_evenly() -> None:
