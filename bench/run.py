@@ -23,7 +23,9 @@ from rich.table import Table
 
 from measure import Figure
 
-GROUPS = ("startup", "interpreters", "rules", "compiler", "proofs", "scan", "models")
+GROUPS = (
+    "startup", "interpreters", "rules", "compiler", "proofs", "scan", "models", "tasks",
+)  # fmt: skip
 
 
 def main() -> int:

@@ -1,0 +1,13 @@
+"""What is learned: tasks with their samplers, splits and exact scores, one module a family.
+
+A `Task` draws batches on the fly, the same ones from the same seed and step, and keeps test sets
+apart from them. Every example carries its axes, such as its length, so that accuracy along any axis
+is a group-by.
+"""
+
+from weft.tasks.batch import Batch
+from weft.tasks.registry import TASKS, task
+from weft.tasks.scoring import Accuracy, by_axis, score
+from weft.tasks.task import Split, Task
+
+__all__ = ["TASKS", "Accuracy", "Batch", "Split", "Task", "by_axis", "score", "task"]

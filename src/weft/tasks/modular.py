@@ -1,0 +1,106 @@
+"""Addition modulo a number, learned from some of all pairs (Power et al., 2022: grokking)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+
+from weft.errors import WeftError
+from weft.tasks.batch import Batch
+from weft.tasks.layouts import MARK, Format, Pairs, concluded
+from weft.tasks.membership import hashed, in_bucket
+from weft.tasks.parameters import check_ascending
+from weft.tasks.rows import Bools, Ints
+from weft.tasks.task import TRAIN, Split, Task
+
+ZERO = 4  # the token "0"; the other numbers and the plus come next
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModularAddition(Task):
+    """The sum of two numbers modulo a third: `3 + 5 =` is `1` modulo 7. Each number is one token.
+
+    The test set of `train` is every pair that is held out. Of these, `mirrored` are those whose
+    mirror image, b + a, is trained on, so that it is enough to know that order does not matter;
+    `unseen` are the others. In these two there is nothing to train on.
+
+    Attributes:
+        modulus: what is added modulo.
+    """
+
+    name: ClassVar[str] = "modular-addition"
+    formats: ClassVar[tuple[Format, ...]] = ("lm",)
+    held_out: float = 0.5
+    modulus: int = 97
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_ascending(self, ("modulus", 2))
+
+    @property
+    def symbols(self) -> tuple[str, ...]:
+        return (*map(str, range(self.modulus)), "+")
+
+    @cached_property
+    def splits(self) -> Mapping[str, Split]:
+        return {
+            TRAIN: Split(description="pairs of numbers", axes={}),
+            "mirrored": Split(
+                description="pairs that are held out, whose mirror image is trained on",
+                axes={"mirrored": (1, 1)},
+            ),
+            "unseen": Split(
+                description="pairs that are held out, as is their mirror image",
+                axes={"mirrored": (0, 0)},
+            ),
+        }
+
+    def draw(self, split: str, rng: np.random.Generator, size: int) -> Pairs:
+        if split == TRAIN:
+            return self._pairs(*rng.integers(0, self.modulus, (2, size)))
+        mirror = ~self._held.T if split == "mirrored" else self._held.T
+        pairs = np.argwhere(self._held & mirror)
+        if not len(pairs):
+            raise WeftError(
+                f"no pair is {split}",
+                subject=f"task {self.name}",
+                remedy="Make the task with a larger modulus, or another `held_out`",
+            )
+        return self._pairs(*pairs[rng.integers(0, len(pairs), size)].T)
+
+    @cached_property
+    def _held(self) -> Bools:
+        """Which pairs are held out (a b)."""
+        a, b = np.indices((self.modulus, self.modulus)).reshape(2, -1)
+        held = in_bucket(hashed(self._question(a, b)), self.held_out)
+        return held.reshape(self.modulus, self.modulus)
+
+    def _question(self, a: Ints, b: Ints) -> Ints:
+        plus, mark = np.full_like(a, ZERO + self.modulus), np.full_like(a, MARK)
+        return np.stack([a + ZERO, plus, b + ZERO, mark], axis=1)
+
+    def _pairs(self, a: Ints, b: Ints) -> Pairs:
+        wraps = a + b >= self.modulus
+        return Pairs(
+            question=self._question(a, b),
+            question_lengths=np.full_like(a, 4),
+            answer=(a + b - self.modulus * wraps + ZERO)[:, None],
+            answer_lengths=np.ones_like(a),
+            axes={
+                "a": a,
+                "b": b,
+                "wraps": wraps.astype(np.int64),
+                "mirrored": (~self._held[b, a]).astype(np.int64),
+            },
+        )
+
+    def lay_out(self, pairs: Pairs) -> Batch:
+        return concluded(pairs)
+
+    def reference(self, tokens: tuple[str, ...]) -> tuple[str, ...]:
+        a, _, b = tokens
+        return (str((int(a) + int(b)) % self.modulus),)

@@ -1,0 +1,56 @@
+"""The table of tasks, and `task`, which makes one by name."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+from weft.errors import WeftError, did_you_mean
+from weft.tasks.addition import Addition
+from weft.tasks.bits import Majority, Parity
+from weft.tasks.dyck import Dyck
+from weft.tasks.induction import Induction
+from weft.tasks.modular import ModularAddition
+from weft.tasks.scan import Scan
+from weft.tasks.sequences import Copy, Reverse, Sort
+from weft.tasks.task import Task
+
+TASKS: dict[str, type[Task]] = {
+    kind.name: kind
+    for kind in (
+        Parity,
+        Majority,
+        Copy,
+        Reverse,
+        Sort,
+        Addition,
+        ModularAddition,
+        Induction,
+        Dyck,
+        Scan,
+    )
+}
+
+
+def task(name: str, **parameters: Any) -> Task:
+    """The task with this name and these parameters.
+
+    Example:
+        >>> from weft.tasks import task
+        >>> parity = task("parity", longer=60)
+        >>> parity.splits["longer"].description
+        '21 to 60 bits'
+    """
+    if name not in TASKS:
+        raise WeftError(
+            f"there is no task '{name}'", remedy=did_you_mean(name, list(TASKS)).capitalize()
+        )
+    known = [field.name for field in fields(TASKS[name])]
+    for key in parameters:
+        if key not in known:
+            raise WeftError(
+                f"it has no parameter '{key}'",
+                subject=f"task {name}",
+                remedy=did_you_mean(key, known).capitalize(),
+            )
+    return TASKS[name](**parameters)

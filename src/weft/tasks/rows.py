@@ -1,0 +1,69 @@
+"""Values whose arrays have one row for each example: taking rows, and putting rows together.
+
+The letters of axes: b examples, l positions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+Rows = TypeVar("Rows")
+
+
+def taken(value: Rows, chosen: Ints | Bools | slice) -> Rows:
+    """The chosen rows of every array of a dataclass."""
+    return _mapped(lambda arrays: arrays[0][chosen], [value])
+
+
+def joined(values: Sequence[Rows]) -> Rows:
+    """The rows of several dataclasses of one shape, one after the other."""
+    return values[0] if len(values) == 1 else _mapped(np.concatenate, values)
+
+
+def _mapped(change: Callable[[list[Any]], Any], values: Sequence[Rows]) -> Rows:
+    """A dataclass of what becomes of its arrays, those in a mapping too."""
+    changed: dict[str, Any] = {}
+    for field in fields(values[0]):  # type: ignore[arg-type]
+        parts = [getattr(value, field.name) for value in values]
+        if isinstance(parts[0], Mapping):
+            changed[field.name] = {key: change([part[key] for part in parts]) for key in parts[0]}
+        else:
+            changed[field.name] = None if parts[0] is None else change(parts)
+    return type(values[0])(**changed)
+
+
+def within(lengths: Ints, width: int) -> Bools:
+    """Which of `width` positions lie within each row's length (b l)."""
+    found: Bools = np.arange(width) < lengths[:, None]
+    return found
+
+
+def turned(values: Ints, lengths: Ints) -> Ints:
+    """Each row backwards within its length; what lies beyond it is 0."""
+    width = values.shape[1]
+    places = lengths[:, None] - 1 - np.arange(width)
+    found = np.take_along_axis(values, np.maximum(places, 0), axis=1)
+    return np.where(places >= 0, found, 0)
+
+
+def placed(width: int, parts: Sequence[tuple[Ints, Ints]]) -> tuple[Ints, Ints]:
+    """Parts of rows, each with its lengths, one behind the other: the rows and their lengths."""
+    rows = np.zeros((len(parts[0][1]), width), dtype=np.int64)
+    ends = np.zeros(len(rows), dtype=np.int64)
+    for values, lengths in parts:
+        row, place = np.nonzero(within(lengths, values.shape[1]))
+        rows[row, place + ends[row]] = values[row, place]
+        ends = ends + lengths
+    return rows, ends
+
+
+def constant(value: int, size: int) -> tuple[Ints, Ints]:
+    """One and the same value in each row, as a part for `placed`."""
+    return np.full((size, 1), value, dtype=np.int64), np.ones(size, dtype=np.int64)

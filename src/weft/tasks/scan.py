@@ -1,0 +1,176 @@
+"""SCAN: commands to actions (Lake and Baroni, 2018), with every published split.
+
+The splits by length and by a new primitive follow from the grammar. The simple one and MCD 1 to 3
+(Keysers et al., 2020) were drawn once; they are read from the published files in `folder`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from weft.errors import WeftError
+from weft.programs import scan_splits
+from weft.programs.scan_grammar import ACTIONS, WORDS, meaning
+from weft.tasks.layouts import Format, Pairs
+from weft.tasks.membership import Hashes, hashed, in_bucket
+from weft.tasks.parameters import check_ascending
+from weft.tasks.rows import Bools, Ints, taken
+from weft.tasks.task import TRAIN, Split, Task
+
+FIRST = 4  # the token of the first word; actions come after the words
+LONGEST = 48  # actions of a command, at most
+
+DESCRIPTIONS = {
+    "length": ("commands of at most {} actions", "commands of more than {} actions"),
+    "jump": ("commands without `jump`, and that alone", "all other commands with `jump`"),
+    "turn-left": ("commands without `turn left`, and that alone", "all others with `turn left`"),
+    "simple": ("four of five commands, at random", "the other commands"),
+    **{
+        f"mcd{number}": (
+            f"half of all commands, chosen for MCD {number}",
+            "commands of like words, put together most differently",
+        )
+        for number in (1, 2, 3)
+    },
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scan(Task):
+    """The actions that a command of SCAN asks for: `jump twice` is `I_JUMP I_JUMP`.
+
+    The test set of `test` is what was published. That of `train` is a few of the training commands,
+    which are then not trained on: `held_out` says which share. Where it is 0, all are trained on,
+    and `train` has no test set. The axes are `length`, of actions, and `words`.
+
+    Attributes:
+        split: which of the published splits.
+        folder: where the files of `simple` and `mcd1` to `mcd3` are, packed by gzip or not.
+        longest: the most actions of a training command, where the split is by length.
+    """
+
+    name: ClassVar[str] = "scan"
+    formats: ClassVar[tuple[Format, ...]] = ("seq2seq", "lm")
+    programs: ClassVar[tuple[str, ...]] = ("scan",)
+    published: ClassVar[bool] = True
+    format: Format = "seq2seq"
+    held_out: float = 0.02
+    split: Literal["length", "jump", "turn-left", "simple", "mcd1", "mcd2", "mcd3"] = "length"
+    folder: str = ""
+    longest: int = 22
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_ascending(self, ("longest", 1))
+        if self.longest >= LONGEST:
+            raise self._error(
+                f"longest is {self.longest}", f"Give less than {LONGEST}, which the longest have"
+            )
+        if not self.folder and self.split not in ("length", "jump", "turn-left"):
+            raise self._error(
+                f"the split '{self.split}' is read from files",
+                "Give folder, which has tasks_train_simple.txt and tasks_test_simple.txt, or "
+                "mcd1.json and tasks.txt, or tasks_train_mcd1.txt and tasks_test_mcd1.txt",
+            )
+
+    @property
+    def symbols(self) -> tuple[str, ...]:
+        return (*WORDS, *ACTIONS)
+
+    @cached_property
+    def splits(self) -> Mapping[str, Split]:
+        train, test = (text.format(self.longest) for text in DESCRIPTIONS[self.split])
+        told = {TRAIN: train, "test": test, "dev": "commands to choose settings by"}
+        return {
+            name: Split(
+                description=told[name],
+                axes={axis: (int(all.min()), int(all.max())) for axis, all in pairs.axes.items()},
+            )
+            for name, pairs in self._pairs.items()
+        }
+
+    @property
+    def tested(self) -> tuple[str, ...]:
+        return tuple(name for name in self.splits if name != TRAIN or self.held_out)
+
+    @cached_property
+    def commands(self) -> scan_splits.Split:
+        """The commands of the split; those that are repeated in training are there repeatedly."""
+        if self.split == "length":
+            return scan_splits.length_split(self.longest)
+        if self.split in ("jump", "turn-left"):
+            return scan_splits.primitive_split(self.split.replace("-", " "))
+        return read(Path(self.folder), self.split)
+
+    @cached_property
+    def _pairs(self) -> Mapping[str, Pairs]:
+        """All examples of each split."""
+        parts = {TRAIN: self.commands.train, "test": self.commands.test, "dev": self.commands.dev}
+        return {name: self._written(commands) for name, commands in parts.items() if commands}
+
+    def _written(self, commands: Sequence[str]) -> Pairs:
+        words, words_lengths = self._rows([command.split() for command in commands])
+        actions, lengths = self._rows([meaning(command) for command in commands])
+        return Pairs(
+            question=words,
+            question_lengths=words_lengths,
+            answer=actions,
+            answer_lengths=lengths,
+            axes={"length": lengths, "words": words_lengths},
+        )
+
+    def _rows(self, names: Sequence[Sequence[str]]) -> tuple[Ints, Ints]:
+        """Numbers for the names of tokens, padded (b l), and their lengths."""
+        numbers = {symbol: FIRST + place for place, symbol in enumerate(self.symbols)}
+        rows = np.zeros((len(names), max(map(len, names))), dtype=np.int64)
+        for row, each in zip(rows, names, strict=True):
+            row[: len(each)] = [numbers[name] for name in each]
+        return rows, np.array([len(each) for each in names], dtype=np.int64)
+
+    @cached_property
+    def _trained(self) -> Hashes:
+        """The hashes of what is trained on, in order. What is repeated is never held out."""
+        hashes = hashed(self._pairs[TRAIN].question)
+        count = Counter(self.commands.train)
+        repeated = np.array([count[command] > 1 for command in self.commands.train])
+        return np.unique(hashes[repeated | ~in_bucket(hashes, self.held_out)])
+
+    def draw(self, split: str, rng: np.random.Generator, size: int) -> Pairs:
+        pairs = self._pairs[split]
+        return taken(pairs, rng.integers(0, len(pairs.question), size))
+
+    def is_held_out(self, pairs: Pairs) -> Bools:
+        hashes = hashed(pairs.question)
+        places = np.minimum(np.searchsorted(self._trained, hashes), len(self._trained) - 1)
+        found: Bools = self._trained[places] != hashes
+        return found
+
+    def reference(self, tokens: tuple[str, ...]) -> tuple[str, ...]:
+        return meaning(" ".join(tokens))
+
+    def _error(self, what: str, remedy: str) -> WeftError:
+        return WeftError(what, subject=f"task {self.name}", remedy=remedy)
+
+
+def read(folder: Path, split: str) -> scan_splits.Split:
+    """A split from the published files in a folder, or in its folder `simple_split`."""
+    inner = folder / "simple_split"
+    if split == "simple" and inner.is_dir():
+        folder = inner
+    train, test, dev = (folder / f"tasks_{part}_{split}.txt" for part in ("train", "test", "dev"))
+    if split != "simple" and not _there(train):
+        return scan_splits.mcd_split(folder / f"{split}.json", folder / "tasks.txt")
+    found = scan_splits.read_split(train, test)
+    developed = scan_splits.read_examples(dev) if _there(dev) else []
+    return scan_splits.Split(found.train, found.test, tuple(command for command, _ in developed))
+
+
+def _there(path: Path) -> bool:
+    return path.is_file() or Path(f"{path}.gz").is_file()

@@ -1,0 +1,236 @@
+"""All that decides what a run computes, as one frozen value with a content hash.
+
+Where it runs, where its files go and how often it saves itself are arguments of `train` instead:
+they change nothing about the result.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, is_dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal
+
+from weft.errors import WeftError, did_you_mean
+from weft.models.config import TransformerConfig
+from weft.training.overriding import typed_fields
+
+if TYPE_CHECKING:
+    from weft.tasks import Task
+
+FORMAT = 1
+KINDS = {"tag": "encoder", "lm": "decoder", "seq2seq": "encoder-decoder"}
+"""Which kind of model does a task of which format, unless another is asked for."""
+
+OptimiserName = Literal["adamw", "adafactor", "muon"]
+ScheduleName = Literal["cosine", "linear", "inverse-sqrt", "constant"]
+Recipe = Literal["gpt2", "depth-scaled", "zero-output"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class OptimiserConfig:
+    """How weights are changed.
+
+    Attributes:
+        name: `muon` is for the matrices of layers; the rest is AdamW's.
+        lr: the highest learning rate.
+        betas: of AdamW.
+        momentum: of Muon.
+        weight_decay: decoupled, times the learning rate; of matrices and tables alone.
+        clip: the largest norm of the gradient; 0 for any.
+    """
+
+    name: OptimiserName = "adamw"
+    lr: float = 1e-3
+    betas: tuple[float, float] = (0.9, 0.95)
+    momentum: float = 0.95
+    weight_decay: float = 0.1
+    clip: float = 1.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScheduleConfig:
+    """How the learning rate goes up and down.
+
+    Attributes:
+        name: its way down after the warm-up.
+        warm_up: over how many steps it grows from zero.
+        floor: which share of it is left at the end, with `cosine` and `linear`.
+    """
+
+    name: ScheduleName = "cosine"
+    warm_up: int = 100
+    floor: float = 0.1
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluationConfig:
+    """When and on what a run is evaluated; always at its end.
+
+    Attributes:
+        every: after every so many steps; 0 for the end alone.
+        splits: of the task; all where none are named.
+        size: how many examples of each.
+        batch: how many at a time.
+    """
+
+    every: int = 500
+    splits: tuple[str, ...] = ()
+    size: int = 1024
+    batch: int = 256
+
+
+@dataclass(frozen=True, kw_only=True)
+class StopConfig:
+    """When a run ends before its last step, as its evaluations tell.
+
+    Attributes:
+        split: whose accuracy is looked at.
+        accuracy: the run ends when it is reached; None for never.
+        patience: it ends after so many evaluations without a better one; None for never.
+        divergence: it ends when the logged loss is three times running above so many times that of
+            guessing.
+    """
+
+    split: str = "train"
+    accuracy: float | None = None
+    patience: int | None = None
+    divergence: float = 3.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingConfig:
+    """A run: a task, a model, and how the one learns the other.
+
+    Attributes:
+        task: its name.
+        parameters: of the task.
+        preset: the size of the model, by name.
+        model: what else is different about it, as values of `TransformerConfig`. The task gives
+            vocabulary, outputs and kind; a model that sees both sides is told positions by
+            `rotary` unless it says otherwise.
+        initial: the recipe of the first weights.
+        optimiser: how weights are changed.
+        schedule: how the learning rate goes.
+        steps: how many there are.
+        batch: how many examples a step has.
+        bf16: whether products are computed in bfloat16; weights stay as they are.
+        fused: whether layers are compiled by torch.compile; batches are then padded to few widths.
+        ema: the decay of an average of the weights, which is what is evaluated; 0 for none.
+        log_every: every how many steps the loss is written down.
+        evaluation: when and on what it is evaluated.
+        stop: when it ends early.
+        seed: of first weights and data.
+    """
+
+    task: str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    preset: str = "nano"
+    model: Mapping[str, Any] = field(default_factory=dict, metadata={"of": TransformerConfig})
+    initial: Recipe = "depth-scaled"
+    optimiser: OptimiserConfig = OptimiserConfig()
+    schedule: ScheduleConfig = ScheduleConfig()
+    steps: int = 2000
+    batch: int = 64
+    bf16: bool = False
+    fused: bool = False
+    ema: float = 0.0
+    log_every: int = 20
+    evaluation: EvaluationConfig = EvaluationConfig()
+    stop: StopConfig = StopConfig()
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("parameters", "model"):
+            plain = {key: _frozen(value) for key, value in getattr(self, name).items()}
+            object.__setattr__(self, name, MappingProxyType(plain))
+        _check(self)
+
+    def __hash__(self) -> int:
+        return hash(self.hash)
+
+    @property
+    def hash(self) -> str:
+        """Twelve hexadecimal digits that stand for all values."""
+        text = json.dumps({"format": FORMAT, **self.as_dict()}, sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The config as plain values, for JSON."""
+        plain = {one.name: getattr(self, one.name) for one in fields(self)}
+        return {key: _plain(value) for key, value in plain.items()}
+
+    def model_config(self, task: Task) -> TransformerConfig:
+        """The config of the model that learns a task."""
+        from weft.models.presets import preset
+
+        kind = self.model.get("kind", KINDS[task.format])
+        told = {} if kind == "decoder" else {"position": "rotary"}
+        given = {"outputs": task.outputs, "kind": kind, **told, **self.model}
+        return preset(self.preset, **{"vocabulary": len(task.vocabulary), **given})
+
+
+def training_config(values: Mapping[str, Any]) -> TrainingConfig:
+    """A config from plain values, as `as_dict` gives; an unknown key is an error."""
+    found: TrainingConfig = _from_dict(TrainingConfig, values, "the run's config")
+    return found
+
+
+def _from_dict(kind: type, values: Mapping[str, Any], what: str) -> Any:
+    wanted = typed_fields(kind)
+    ready: dict[str, Any] = {}
+    for key, value in values.items():
+        if key not in wanted:
+            remedy = did_you_mean(key, list(wanted)).capitalize()
+            raise WeftError(f"{what} has an unknown key '{key}'", remedy=remedy)
+        inner = wanted[key]
+        sub = isinstance(inner, type) and is_dataclass(inner)
+        ready[key] = _from_dict(inner, value, f"'{key}' of {what}") if sub else _frozen(value)
+    try:
+        return kind(**ready)
+    except TypeError as error:
+        raise WeftError(f"{what} is not complete: {error}") from None
+
+
+def _plain(value: Any) -> Any:
+    if is_dataclass(value) and not isinstance(value, type):
+        return _plain(asdict(value))
+    if isinstance(value, Mapping):
+        return {key: _plain(inner) for key, inner in value.items()}
+    if isinstance(value, tuple | list):
+        return [_plain(inner) for inner in value]
+    return value
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(_frozen(inner) for inner in value) if isinstance(value, list | tuple) else value
+
+
+def _check(config: TrainingConfig) -> None:
+    """Refuse what makes no sense, with the reason."""
+    known = list(typed_fields(TransformerConfig))
+    for key in config.model:
+        if key not in known:
+            remedy = did_you_mean(key, known).capitalize()
+            raise WeftError(f"a model has no '{key}'", subject="TrainingConfig", remedy=remedy)
+    for name in ("steps", "batch", "log_every"):
+        _at_least(getattr(config, name), 1, name)
+    _at_least(config.evaluation.every, 0, "evaluation.every")
+    _at_least(config.evaluation.size, 1, "evaluation.size")
+    _at_least(config.evaluation.batch, 1, "evaluation.batch")
+    _at_least(config.schedule.warm_up, 0, "schedule.warm_up")
+    if not 0 <= config.ema < 1:
+        _refuse(f"ema is {config.ema:g}", "It is a decay from 0 up to, not including, 1")
+    if config.optimiser.lr <= 0:
+        _refuse(f"optimiser.lr is {config.optimiser.lr:g}", "It must be above 0")
+
+
+def _at_least(value: int, least: int, name: str) -> None:
+    if value < least:
+        _refuse(f"{name} is {value}", f"It must be at least {least}")
+
+
+def _refuse(what: str, remedy: str) -> None:
+    raise WeftError(what, subject="TrainingConfig", remedy=remedy)

@@ -1,0 +1,72 @@
+"""Where a run was made: versions, device, and the state of the source."""
+
+from __future__ import annotations
+
+import platform
+import subprocess
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from weft.errors import WeftError
+from weft.version import VERSION
+
+PACKAGES = ("torch", "numpy", "safetensors")
+
+
+def device_of(name: str = "auto") -> torch.device:
+    """A device by name; `auto` is the GPU where there is one."""
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        return torch.device(name)
+    except RuntimeError:
+        raise WeftError(f"there is no device '{name}'", remedy="As in cpu or cuda") from None
+
+
+def environment(device: torch.device) -> dict[str, Any]:
+    """All that may matter to who reads the results later."""
+    return {
+        "weft": VERSION,
+        "python": platform.python_version(),
+        **{name: _version(name) for name in PACKAGES},
+        "system": f"{platform.system()} {platform.machine()}",
+        "device": _described(device),
+        "threads": torch.get_num_threads(),
+        "commit": commit(),
+    }
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def _described(device: torch.device) -> str:
+    return torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
+
+
+def commit() -> str | None:
+    """The commit of Weft's source, with a + where files were changed; None outside of a repository.
+
+    Only a repository that holds Weft itself counts, not one that it happens to be installed in.
+    """
+    here = Path(__file__).parent
+    try:
+        known = _git(here, "ls-files", "--error-unmatch", Path(__file__).name)
+        head = _git(here, "rev-parse", "--short=12", "HEAD") if known else ""
+        changed = _git(here, "status", "--porcelain", "--untracked-files=no") if head else ""
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return f"{head}{'+' if changed else ''}" if head else None
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    done = subprocess.run(
+        ["git", *arguments], cwd=folder, capture_output=True, text=True, check=True, timeout=10
+    )
+    return done.stdout.strip()

@@ -1,0 +1,151 @@
+"""Batches as tensors, made ahead of time in a thread so that no step waits for its data.
+
+What a batch holds follows from the seed and the step alone, so a run that continues has the batches
+that it would have had.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from weft.models.config import TransformerConfig
+from weft.tasks import Batch, Task
+from weft.training.config import TrainingConfig
+from weft.training.parallel import Group
+
+AHEAD = 4
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tensors:
+    """A batch for a model, or one process's part of it.
+
+    Attributes:
+        tokens: b l.
+        targets: b l.
+        lengths: b; None where the model needs none.
+        source: b l, for an encoder-decoder.
+        source_lengths: b; None where all are full.
+        asked: how many targets the whole batch has.
+        read: how many tokens the whole batch has, padding left out.
+    """
+
+    tokens: Tensor
+    targets: Tensor
+    lengths: Tensor | None = None
+    source: Tensor | None = None
+    source_lengths: Tensor | None = None
+    asked: int = 0
+    read: int = 0
+
+    def to(self, device: torch.device) -> Tensors:
+        """The same on a device."""
+        return self._each(lambda tensor: tensor.to(device, non_blocking=True))
+
+    def pinned(self) -> Tensors:
+        """The same in memory that a GPU can fetch from."""
+        return self._each(lambda tensor: tensor.pin_memory())
+
+    def _each(self, change: Callable[[Tensor], Tensor]) -> Tensors:
+        values: dict[str, Any] = {one.name: getattr(self, one.name) for one in fields(self)}
+        changed: dict[str, Any] = {
+            k: change(v) if isinstance(v, Tensor) else v for k, v in values.items()
+        }
+        return replace(self, **changed)
+
+
+def tensors_of(batch: Batch, config: TransformerConfig, group: Group | None = None) -> Tensors:
+    """A batch as tensors, with the lengths that a model needs.
+
+    What is to the right of a token never matters to a decoder, so it needs none; unless positions
+    are spread over the length.
+    """
+    read = int(batch.lengths.sum())
+    if batch.source_lengths is not None:
+        read += int(batch.source_lengths.sum())
+    asked = int((batch.targets >= 0).sum())
+    if group is not None and group.size > 1:
+        batch = batch.take(slice(group.rank, None, group.size))
+    always = "randomised" in config.encodings
+    return Tensors(
+        tokens=_tensor(batch.tokens),
+        targets=_tensor(batch.targets),
+        lengths=_tensor(batch.lengths) if always or not config.causal else None,
+        source=None if batch.source is None else _tensor(batch.source),
+        source_lengths=None if batch.source_lengths is None else _tensor(batch.source_lengths),
+        asked=asked,
+        read=read,
+    )
+
+
+def _tensor(array: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> Tensor:
+    return torch.from_numpy(np.ascontiguousarray(array, dtype=np.int64))
+
+
+class Feed:
+    """The batches of a run from a step on; to be closed."""
+
+    def __init__(
+        self,
+        task: Task,
+        config: TrainingConfig,
+        model: TransformerConfig,
+        *,
+        first: int,
+        pinned: bool = False,
+        group: Group | None = None,
+    ) -> None:
+        self.task, self.config, self.model = task, config, model
+        self.pinned, self.group = pinned, group
+        self._ready: queue.Queue[Tensors | BaseException] = queue.Queue(AHEAD)
+        self._closed = threading.Event()
+        self._thread = threading.Thread(target=self._make, args=(first,), daemon=True)
+        self._thread.start()
+
+    def __iter__(self) -> Iterator[Tensors]:
+        while True:
+            found = self._ready.get()
+            if isinstance(found, BaseException):
+                raise found
+            yield found
+
+    def close(self) -> None:
+        """End the thread."""
+        self._closed.set()
+        while self._thread.is_alive():
+            try:
+                self._ready.get(timeout=0.01)
+            except queue.Empty:
+                continue
+
+    def _make(self, first: int) -> None:
+        try:
+            for step in range(first, self.config.steps + 1):
+                self._put(self._batch(step))
+                if self._closed.is_set():
+                    return
+        except BaseException as error:
+            self._put(error)
+
+    def _batch(self, step: int) -> Tensors:
+        batch = self.task.batch("train", self.config.seed, step, self.config.batch)
+        if not self.config.fused:  # compiled layers want one width
+            batch = batch.trimmed()
+        found = tensors_of(batch, self.model, self.group)
+        return found.pinned() if self.pinned else found
+
+    def _put(self, value: Tensors | BaseException) -> None:
+        while not self._closed.is_set():
+            try:
+                self._ready.put(value, timeout=0.1)
+                return
+            except queue.Full:
+                continue

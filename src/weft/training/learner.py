@@ -1,0 +1,127 @@
+"""A model that learns: forward, backward, clip, step, average; and its tensors, to save."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+
+import torch
+from torch import Tensor, nn
+
+from weft.models.config import TransformerConfig
+from weft.models.initialising import initialise
+from weft.models.transformer import Output, Transformer
+from weft.training.config import TrainingConfig
+from weft.training.feeding import Tensors
+from weft.training.optimisers import clip, optimisers_of, restore, saved, set_lr
+from weft.training.parallel import Group, add_up
+from weft.training.schedules import share
+
+IGNORED = -1
+
+
+class NotFinite(ArithmeticError):
+    """The loss or its gradient is no longer a number."""
+
+
+class Learner:
+    """A model with its optimisers and, where one is kept, its average."""
+
+    def __init__(
+        self,
+        config: TrainingConfig,
+        model: TransformerConfig,
+        device: torch.device,
+        group: Group | None = None,
+    ) -> None:
+        self.config, self.device, self.group = config, device, group or Group()
+        self.model = initialise(Transformer(model), config.initial, seed=config.seed).to(device)
+        self.average = self._copy(model) if config.ema else None
+        self.optimisers = optimisers_of(self.model, config.optimiser)
+        self.unsound = torch.zeros((), dtype=torch.bool, device=device)
+        if config.fused:
+            self.model.fused()
+
+    @property
+    def evaluated(self) -> Transformer:
+        """The model that counts: the average where there is one."""
+        return self.model if self.average is None else self.average
+
+    def lr(self, step: int) -> float:
+        """The learning rate of a step."""
+        return self.config.optimiser.lr * share(self.config.schedule, step, self.config.steps)
+
+    def learn(self, batch: Tensors, step: int) -> Tensor:
+        """One step; gives the loss before it, which is not waited for."""
+        self.model.train()
+        with precise(self.config, self.device):
+            logits = run(self.model, batch).logits
+        loss = summed_loss(logits, batch.targets) / max(1, batch.asked)
+        self.model.zero_grad(set_to_none=True)
+        loss.backward()  # type: ignore[no-untyped-call]
+        loss = add_up(self.model, loss.detach(), self.group)
+        norm = clip(self.model, self.config.optimiser.clip)
+        self._look(loss, norm)
+        set_lr(self.optimisers, self.lr(step))
+        for optimiser in self.optimisers:
+            optimiser.step()
+        self._follow()
+        return loss
+
+    def check(self) -> None:
+        """Raise `NotFinite` where some step so far had no finite loss and gradient."""
+        if bool(self.unsound):
+            raise NotFinite
+
+    def _look(self, loss: Tensor, norm: Tensor) -> None:
+        """Note whether all is finite; on a CPU that costs nothing to know before the step."""
+        self.unsound |= ~(loss.isfinite() & norm.isfinite())
+        if self.device.type == "cpu":
+            self.check()
+
+    @torch.no_grad()
+    def _follow(self) -> None:
+        """Move the average towards the weights."""
+        if self.average is not None:
+            kept: list[Tensor] = list(self.average.parameters())
+            new: list[Tensor] = list(self.model.parameters())
+            torch._foreach_lerp_(kept, new, 1 - self.config.ema)
+
+    def _copy(self, config: TransformerConfig) -> Transformer:
+        copy = Transformer(config).to(self.device)
+        copy.load_state_dict(self.model.state_dict())
+        return copy.requires_grad_(False)
+
+    def tensors(self) -> dict[str, dict[str, Tensor]]:
+        """All tensors that a checkpoint needs, by file."""
+        found = {"model": self.model.state_dict(), "optimiser": saved(self.optimisers)}
+        return found if self.average is None else {**found, "ema": self.average.state_dict()}
+
+    def restore(self, tensors: dict[str, dict[str, Tensor]]) -> None:
+        """Become what was saved."""
+        self.model.load_state_dict(tensors["model"])
+        restore(self.optimisers, tensors.get("optimiser", {}))  # a run at its end has none
+        if self.average is not None:
+            self.average.load_state_dict(tensors["ema"])
+
+
+def run(model: Transformer, batch: Tensors) -> Output:
+    """The model's output for a batch."""
+    found: Output = model(
+        batch.tokens, batch.lengths, source=batch.source, source_lengths=batch.source_lengths
+    )
+    return found
+
+
+def summed_loss(logits: Tensor, targets: Tensor) -> Tensor:
+    """The sum of cross-entropies at all positions with a target, in float32 at least."""
+    wide = logits if logits.dtype == torch.float64 else logits.float()
+    return nn.functional.cross_entropy(
+        wide.flatten(0, -2), targets.flatten(), ignore_index=IGNORED, reduction="sum"
+    )
+
+
+def precise(config: TrainingConfig, device: torch.device) -> AbstractContextManager[object]:
+    """The precision in which products are computed."""
+    if not config.bf16:
+        return nullcontext()
+    return torch.autocast(device.type, dtype=torch.bfloat16)

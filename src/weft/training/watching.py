@@ -1,0 +1,88 @@
+"""What a run tells while it goes on, for displays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from weft.models.config import TransformerConfig
+from weft.training.config import TrainingConfig
+
+
+@dataclass(frozen=True, kw_only=True)
+class Record:
+    """What is written down every few steps.
+
+    Attributes:
+        step: how many steps were made.
+        loss: the mean since the last record.
+        lr: the learning rate of the step.
+        tokens: how many were read so far, padding left out.
+        seconds: how long the run has been learning.
+        tokens_per_second: since the last record.
+    """
+
+    step: int
+    loss: float
+    lr: float
+    tokens: int
+    seconds: float
+    tokens_per_second: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """The record as plain values."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    """How a run ended.
+
+    Attributes:
+        status: `done`; `stopped` where its criterion was met; `nan`, `diverged` or `out-of-memory`.
+        step: how many steps were made.
+        accuracy: of every split, at the end.
+        loss: of every split, at the end.
+        best: the highest accuracy of the split that is looked at.
+        best_step: when that was.
+        tokens: how many were read.
+        seconds: how long it was learning.
+        parameters: how many the model has.
+        message: what went wrong, in words.
+    """
+
+    status: str
+    step: int
+    accuracy: dict[str, float]
+    loss: dict[str, float]
+    best: float | None
+    best_step: int
+    tokens: int
+    seconds: float
+    parameters: int
+    message: str = ""
+
+    @property
+    def final(self) -> bool:
+        """Whether running it again would end the same; memory may be larger elsewhere."""
+        return self.status != "out-of-memory"
+
+
+class Watcher:
+    """Is told how a run goes; this one says nothing."""
+
+    def started(self, config: TrainingConfig, model: TransformerConfig, step: int) -> None:
+        """The run begins, or goes on after a step."""
+
+    def logged(self, record: Record) -> None:
+        """A record was written."""
+
+    def evaluated(self, step: int, accuracy: Mapping[str, float]) -> None:
+        """All splits were evaluated."""
+
+    def ended(self, result: Result) -> None:
+        """The run has ended."""
+
+    def close(self) -> None:
+        """Whatever happened, nothing more will be told."""

@@ -1,0 +1,129 @@
+"""Addition and modular addition against Python's integers."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import weft
+from weft.tasks import task
+from weft.tasks.addition import added, chain
+
+ORDERS = ["plain", "reversed", "reversed-answer"]
+
+
+def numbers(question: tuple[str, ...], order: str) -> tuple[int, int]:
+    a, b = "".join(question).split("+")
+    return (int(a[::-1]), int(b[::-1])) if order == "reversed" else (int(a), int(b))
+
+
+def carries(a: int, b: int) -> str:
+    """A `1` for each digit that carries, the last digit first, by remainders."""
+    width = max(len(str(a)), len(str(b)))
+    tens = [10 ** (place + 1) for place in range(width)]
+    return "".join(str(int(a % ten + b % ten >= ten)) for ten in tens)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("form", ["lm", "seq2seq"])
+@settings(max_examples=15, deadline=None)
+@given(st.integers(1, 6), st.integers(1, 30), st.integers(0, 99))
+def test_sums_are_right(order: str, form: str, digits: int, more: int, seed: int) -> None:
+    made = task("addition", format=form, order=order, digits=digits, longer=digits + more)
+    for split in made.splits:
+        batch = made.batch(split, seed, 0, 20)
+        for row, (question, answer) in enumerate(made.examples(batch)):
+            a, b = numbers(question, order)
+            said = "".join(answer) if order == "plain" else "".join(answer)[::-1]
+            assert said == str(a + b)  # and no zeros in front
+            assert batch.axes["digits"][row] == max(len(str(a)), len(str(b)))
+            assert batch.axes["carries"][row] == carries(a, b).count("1")
+            runs = re.findall("1+", carries(a, b))
+            assert batch.axes["chain"][row] == max(map(len, runs), default=0)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_numbers_have_no_zeros_in_front(order: str) -> None:
+    made = task("addition", order=order)
+    for split in made.splits:
+        for question, _ in made.examples(made.batch(split, 0, 0, 500)):
+            a, b = "".join(question).split("+")
+            parts = (a[::-1], b[::-1]) if order == "reversed" else (a, b)
+            assert all(str(int(part)) == part for part in parts)
+
+
+def test_the_three_orders_are_as_they_are_told() -> None:
+    shown = {
+        order: next(iter(made.examples(made.test_set("longer", 1))))
+        for order in ORDERS
+        for made in [task("addition", order=order)]
+    }
+    for order, (question, answer) in shown.items():
+        a, b = numbers(question, order)
+        total = str(a + b)
+        assert "".join(answer) == (total if order == "plain" else total[::-1])
+
+
+def test_every_digit_carries_in_its_split() -> None:
+    made = task("addition", digits=6)
+    batch = made.test_set("carries", 500)
+    for row, (question, _) in enumerate(made.examples(batch)):
+        assert set(carries(*numbers(question, "plain"))) == {"1"}
+        assert batch.axes["chain"][row] == batch.axes["carries"][row] == batch.axes["digits"][row]
+    assert set(batch.axes["digits"].tolist()) == set(range(1, 7))
+
+
+@given(st.lists(st.tuples(st.integers(0, 10**12), st.integers(0, 10**12)), min_size=1, max_size=9))
+def test_digits_add_as_python_adds(pairs: list[tuple[int, int]]) -> None:
+    a, b = (
+        np.array([[int(d) for d in f"{pair[side]:015}"[::-1]] for pair in pairs]) for side in (0, 1)
+    )
+    total, carried = added(a, b)
+    for row, (left, right) in enumerate(pairs):
+        assert int("".join(map(str, total[row, ::-1]))) == left + right
+        runs = "".join("1" if carry else " " for carry in carried[row]).split()
+        assert chain(carried)[row] == max(map(len, runs), default=0)
+
+
+def test_the_library_agrees() -> None:
+    made = task("addition")
+    for question, answer in made.examples(made.test_set("train", 20)):
+        result = weft.run(weft.program("addition"), "".join(question)).result
+        assert str(result) == "".join(answer)
+
+
+@pytest.mark.parametrize("modulus", [5, 12, 97])
+def test_modular_sums_are_right_and_every_pair_has_its_place(modulus: int) -> None:
+    made = task("modular-addition", modulus=modulus)
+    every = {(str(a), "+", str(b)) for a in range(modulus) for b in range(modulus)}
+    sets = {name: made.test_set(name, modulus**2) for name in made.splits}
+    found = {name: {q for q, _ in made.examples(batch)} for name, batch in sets.items()}
+    batches = [made.batch("train", 0, step, 20_000) for step in range(5)]
+    trained = {question for batch in batches for question, _ in made.examples(batch)}
+    assert trained | found["train"] == every
+    assert not trained & found["train"]
+    assert found["mirrored"] | found["unseen"] == found["train"]
+    assert found["mirrored"] == {q for q in found["train"] if q[::-1] in trained}
+    assert found["unseen"] == {q for q in found["train"] if q[::-1] not in trained}
+    for question, answer in made.examples(sets["train"]):
+        assert answer == (str((int(question[0]) + int(question[2])) % modulus),)
+
+
+def test_the_share_of_pairs_is_a_parameter() -> None:
+    for share in (0.1, 0.7):
+        held = len(task("modular-addition", held_out=share).test_set("train", 97**2))
+        assert abs(held / 97**2 - share) < 0.02
+
+
+def test_a_modular_question_ends_with_its_mark() -> None:
+    made = task("modular-addition", modulus=7)
+    batch = made.batch("train", 0, 0, 3)
+    for row in range(3):
+        assert [made.vocabulary[token] for token in batch.tokens[row]][1::2] == ["+", "="]
+        assert (batch.targets[row] >= 0).tolist() == [False, False, False, True]
+    sums = batch.axes["a"] + batch.axes["b"]
+    assert (batch.axes["wraps"] == (sums >= 7)).all()

@@ -1,0 +1,128 @@
+"""Configs: what their hash says, what overrides do, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from weft.errors import WeftError
+from weft.training import (
+    OptimiserConfig,
+    ScheduleConfig,
+    TrainingConfig,
+    override,
+    training_config,
+)
+from weft.training.schedules import share
+
+BASE = TrainingConfig(task="parity")
+
+
+def test_the_hash_changes_with_every_value_and_not_with_the_order() -> None:
+    others = [
+        replace(BASE, seed=1),
+        replace(BASE, optimiser=OptimiserConfig(lr=2e-3)),
+        replace(BASE, model={"position": "nape"}),
+        replace(BASE, parameters={"digits": 5}),
+    ]
+    assert len({config.hash for config in [BASE, *others]}) == 5
+    one = replace(BASE, model={"width": 8, "heads": 2})
+    assert one.hash == replace(BASE, model={"heads": 2, "width": 8}).hash
+    assert len(BASE.hash) == 12
+
+
+def test_a_config_survives_json() -> None:
+    config = replace(
+        BASE, model={"hidden": (8, 8)}, optimiser=OptimiserConfig(name="muon", betas=(0.8, 0.9))
+    )
+    again = training_config(json.loads(json.dumps(config.as_dict())))
+    assert again == config
+    assert again.hash == config.hash
+    assert hash(again) == hash(config)
+
+
+def test_overrides_reach_fields_sub_configs_and_mappings() -> None:
+    changes = ["steps=2e3", "optimiser.lr=3e-4", "optimiser.betas=0.8,0.9", "bf16=true"]
+    changes += ["model.hidden=64,", "model.position=nape", "parameters.digits=5", "stop.patience=3"]
+    changes += ["evaluation.splits=train,long", "stop.accuracy=none", "model.positions=64"]
+    config = override(BASE, changes)
+    assert (config.steps, config.bf16) == (2000, True)
+    assert config.optimiser == OptimiserConfig(lr=3e-4, betas=(0.8, 0.9))
+    assert dict(config.model) == {"hidden": (64,), "position": "nape", "positions": 64}
+    assert dict(config.parameters) == {"digits": 5}
+    assert config.stop.patience == 3
+    assert config.evaluation.splits == ("train", "long")
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ("stps=3", "Did you mean 'steps'?"),
+        ("optimiser.wd=3", "Known: name, lr"),
+        ("optimizer.lr=3", "Did you mean 'optimiser'?"),
+        ("model.postion=nape", "Did you mean 'position'?"),
+        ("optimiser=adamw", "Set one of them: optimiser.name"),
+        ("steps.x=3", "with no dot"),
+        ("steps=x", "Write a whole number"),
+        ("steps=1.5", "Write a whole number"),
+        ("optimiser.lr=fast", "Write a number"),
+        ("optimiser.name=muom", "Did you mean 'muon'?"),
+        ("bf16=yes", "Write true or false"),
+        ("optimiser.betas=0.9", "has 2 values"),
+        ("steps", "key=value"),
+        ("model=nano", "Write model.key=nano"),
+        ("steps=0", "It must be at least 1"),
+        ("ema=1", "decay"),
+    ],
+)
+def test_what_cannot_be_is_said_with_a_remedy(change: str, said: str) -> None:
+    with pytest.raises(WeftError) as caught:
+        override(BASE, [change])
+    assert said in str(caught.value)
+
+
+def test_unknown_keys_of_files_and_models_are_refused() -> None:
+    with pytest.raises(WeftError, match="Did you mean 'seed'"):
+        training_config({"task": "parity", "sead": 3})
+    with pytest.raises(WeftError, match="Did you mean 'lr'"):
+        training_config({"task": "parity", "optimiser": {"lrr": 3}})
+    with pytest.raises(WeftError, match="not complete"):
+        training_config({})
+    with pytest.raises(WeftError, match="Did you mean 'width'"):
+        TrainingConfig(task="parity", model={"widht": 3})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Inner:
+    count: int = 0
+    name: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outer:
+    inner: Inner = Inner()
+    weight: float = 0.0
+
+
+@given(st.integers(), st.floats(allow_nan=False), st.text("abc_ -", min_size=1))
+def test_overrides_of_any_dataclass_read_what_was_written(n: int, x: float, word: str) -> None:
+    changes = [f"inner.count={n}", f"weight={x!r}", f"inner.name={word}"]
+    assert override(Outer(), changes) == Outer(inner=Inner(count=n, name=word.strip()), weight=x)
+
+
+def test_schedules_have_the_values_that_they_promise() -> None:
+    def at(name: str, step: int) -> float:
+        return share(ScheduleConfig(name=name, warm_up=10, floor=0.1), step, 110)  # type: ignore[arg-type]
+
+    for name in ("cosine", "linear", "inverse-sqrt", "constant"):
+        assert [at(name, step) for step in (1, 5, 10)] == [0.1, 0.5, 1.0]
+    assert at("cosine", 60) == pytest.approx(0.55)
+    assert at("linear", 85) == pytest.approx(0.1 + 0.9 * 0.25)
+    assert at("cosine", 110) == pytest.approx(0.1) == at("linear", 110)
+    assert at("inverse-sqrt", 40) == 0.5
+    assert at("constant", 110) == 1.0
+    assert share(ScheduleConfig(warm_up=0), 1, 1) == pytest.approx(0.1)

@@ -1,0 +1,183 @@
+"""How runs end: done, stopped, not a number, diverged, out of memory; each keeps what it had."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from training_runs import SMALL, folder_of, lines, small, weights
+
+from weft.errors import WeftError
+from weft.tasks import task
+from weft.training import TrainingConfig, train
+from weft.training.feeding import Feed
+from weft.training.learner import Learner, run
+from weft.training.loop import Loop
+
+
+def outcome(runs: Path, config: TrainingConfig) -> dict[str, object]:
+    found: dict[str, object] = json.loads((folder_of(runs, config) / "result.json").read_text())
+    return found
+
+
+def test_a_task_is_learned_and_the_run_ends_when_it_is(tmp_path: Path) -> None:
+    config = small(
+        "task=majority", "parameters.format=tag", "steps=2000", "batch=32", "stop.accuracy=0.3",
+        "evaluation.splits=train", "evaluation.every=50", "model.random_offset=0",
+    )  # fmt: skip
+    result = train(config, runs=tmp_path, device="cpu")
+    assert result.status == "stopped"
+    assert result.step < 2000
+    assert result.accuracy["train"] == result.best >= 0.3
+    assert result.best_step == result.step
+    losses = [record["loss"] for record in lines(folder_of(tmp_path, config))]
+    assert losses[-1] < losses[0]
+
+
+def test_patience_ends_a_run_that_gets_no_better(tmp_path: Path) -> None:
+    config = small("steps=100", "evaluation.every=5", "stop.patience=2", "optimiser.lr=1e-12")
+    result = train(config, runs=tmp_path, device="cpu")
+    assert (result.status, result.step, result.best_step) == ("stopped", 15, 5)
+
+
+def test_what_is_not_a_number_ends_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = Learner.learn
+
+    def poisoned(self: Learner, batch: object, step: int) -> torch.Tensor:
+        if step == 40:
+            handle = self.model.embedding.register_hook(lambda gradient: gradient * float("nan"))
+            try:
+                return before(self, batch, step)  # type: ignore[arg-type]
+            finally:
+                handle.remove()
+        return before(self, batch, step)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Learner, "learn", poisoned)
+    result = train(SMALL, runs=tmp_path, device="cpu")
+    assert (result.status, result.step) == ("nan", 39)
+    assert "finite" in result.message
+    run_folder = folder_of(tmp_path, SMALL)
+    assert outcome(tmp_path, SMALL)["status"] == "nan"
+    assert [record["step"] for record in lines(run_folder)] == [7, 14, 21, 28, 35]
+    assert result.accuracy.keys() == {"train", "longer", "more-ones"}  # those of step 25
+    assert all(np.isfinite(value).all() for value in weights(run_folder).values())
+    assert train(SMALL, runs=tmp_path, device="cpu") == result
+
+
+def test_divergence_ends_a_run(tmp_path: Path) -> None:
+    config = small("optimiser.lr=3", "optimiser.clip=0", "schedule.name=constant", "steps=400",
+                   "schedule.warm_up=0", "log_every=2")  # fmt: skip
+    result = train(config, runs=tmp_path, device="cpu")
+    assert result.status == "diverged"
+    assert result.step < 400
+    losses = [record["loss"] for record in lines(folder_of(tmp_path, config))]
+    assert min(losses[-3:]) > 3 * np.log(2)
+
+
+def test_no_memory_ends_a_run_that_may_be_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Learner, "learn", full)
+        result = train(SMALL, runs=tmp_path, device="cpu")
+    assert result.status == outcome(tmp_path, SMALL)["status"] == "out-of-memory"
+    assert train(SMALL, runs=tmp_path, device="cpu").status == "done"
+
+
+def test_no_memory_for_the_model_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise RuntimeError("DefaultCPUAllocator: can't allocate memory")
+
+    monkeypatch.setattr(Loop, "__init__", full)
+    assert train(SMALL, runs=tmp_path, device="cpu").status == "out-of-memory"
+
+
+def test_other_errors_are_not_hidden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise RuntimeError("something else")
+
+    monkeypatch.setattr(Learner, "learn", broken)
+    with pytest.raises(RuntimeError, match="something else"):
+        train(SMALL, runs=tmp_path, device="cpu")
+    assert not (folder_of(tmp_path, SMALL) / "result.json").exists()
+
+
+def test_an_error_of_the_data_reaches_the_caller(tmp_path: Path) -> None:
+    parity = task("parity", format="tag")
+    object.__setattr__(parity, "batch", None)
+    with pytest.raises(TypeError):
+        train(SMALL, runs=tmp_path, device="cpu", task=parity)
+
+
+def test_batches_are_those_of_their_steps() -> None:
+    parity = task("parity", format="tag")
+    model = SMALL.model_config(parity)
+    feed = Feed(parity, SMALL, model, first=58)
+    batches = iter(feed)
+    for step in (58, 59, 60):
+        wanted = parity.batch("train", SMALL.seed, step, SMALL.batch).trimmed()
+        found = next(batches)
+        assert found.tokens.tolist() == wanted.tokens.tolist()
+        assert found.asked == (wanted.targets >= 0).sum()
+        assert found.read == wanted.lengths.sum()
+    feed.close()
+
+
+def test_the_average_follows_the_weights() -> None:
+    parity = task("parity", format="tag")
+    config = small("ema=0.75")
+    learner = Learner(config, config.model_config(parity), torch.device("cpu"))
+    wanted = learner.model.embedding.detach().double().clone()
+    feed = Feed(parity, config, learner.model.config, first=1)
+    for step, batch in zip(range(1, 6), feed, strict=False):
+        learner.learn(batch, step)
+        wanted = 0.75 * wanted + 0.25 * learner.model.embedding.detach().double()
+    feed.close()
+    assert learner.average is not None
+    torch.testing.assert_close(learner.average.embedding.double(), wanted, rtol=1e-5, atol=1e-7)
+    assert learner.evaluated is learner.average
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [("bf16=true",), ("initial=zero-output",), ("model.kind=decoder", "model.random_offset=0")],
+)
+def test_what_a_config_asks_for_is_done(changes: tuple[str, ...], tmp_path: Path) -> None:
+    config = small(*changes, "steps=8", "log_every=4")
+    result = train(config, runs=tmp_path, device="cpu")
+    assert result.status == "done"
+    assert [record["step"] for record in lines(folder_of(tmp_path, config))] == [4, 8]
+
+
+def test_lengths_are_left_out_where_nothing_depends_on_them() -> None:
+    parity = task("parity", format="tag")
+    config = small("model.kind=decoder", "model.random_offset=0")
+    learner = Learner(config, config.model_config(parity), torch.device("cpu"))
+    batch = next(iter(feed := Feed(parity, config, learner.model.config, first=1)))
+    feed.close()
+    assert batch.lengths is None
+    whole = parity.batch("train", config.seed, 1, config.batch).trimmed()
+    told = learner.model(torch.tensor(whole.tokens), torch.tensor(whole.lengths)).logits
+    asked = torch.tensor(whole.targets) >= 0
+    torch.testing.assert_close(run(learner.model, batch).logits[asked], told[asked])
+
+
+def test_the_callers_random_numbers_stay_as_they_are(tmp_path: Path) -> None:
+    torch.manual_seed(5)
+    wanted = torch.rand(3)
+    torch.manual_seed(5)
+    train(small("steps=3"), runs=tmp_path, device="cpu")
+    assert torch.rand(3).equal(wanted)
+
+
+def test_unknown_splits_and_devices_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(WeftError, match="Known: train, longer"):
+        train(small("evaluation.splits=trian"), runs=tmp_path, device="cpu")
+    with pytest.raises(WeftError, match="no device 'gpu9'"):
+        train(SMALL, runs=tmp_path, device="gpu9")

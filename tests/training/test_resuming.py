@@ -1,0 +1,178 @@
+"""A run that is killed at any moment goes on, bit for bit, as if it had not been."""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+import time
+from pathlib import Path
+
+import pytest
+from training_runs import SMALL, folder_of, lines, small, start, weights
+
+from weft.errors import WeftError
+from weft.training import TrainingConfig, Watcher, train
+from weft.training.checkpoint import State, load, save
+from weft.training.files import Log, read_lines, write_json
+from weft.training.parallel import Group
+from weft.training.running import locked
+from weft.training.watching import Record
+
+CHILD = """
+import json, sys, time
+import torch
+from weft.training import train, training_config, Watcher
+torch.set_num_threads(1)
+class Slow(Watcher):
+    def logged(self, record):
+        print(record.step, flush=True)
+        time.sleep(0.01)
+config = training_config(json.loads(sys.argv[1]))
+print("ready", flush=True)
+result = train(config, runs=sys.argv[2], device="cpu", save_every=0.0, watcher=Slow())
+print(result.status, flush=True)
+"""
+
+
+def same(one: Path, other: Path) -> None:
+    """Whether two finished runs wrote the same weights and records."""
+    for file in ("model", "ema"):
+        mine, its = weights(one, file), weights(other, file)
+        assert mine.keys() == its.keys()
+        assert all((mine[key] == its[key]).all() for key in mine)
+    assert lines(one) == lines(other)
+    assert lines(one, "evaluations.jsonl") == lines(other, "evaluations.jsonl")
+    results = [json.loads((run / "result.json").read_text()) for run in (one, other)]
+    for result in results:
+        result.pop("seconds")
+    assert results[0] == results[1]
+    for name in ("train", "longer", "more-ones"):
+        assert (one / f"predictions/{name}.npz").exists()
+
+
+def killed(config: TrainingConfig, runs: Path, after: float) -> bool:
+    """Start a run and kill it some time after its first record; whether it was still running."""
+    import subprocess
+
+    child = start(
+        CHILD, json.dumps(config.as_dict()), str(runs),
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    assert child.stdout is not None
+    assert child.stderr is not None
+    with child, child.stdout, child.stderr:
+        assert child.stdout.readline() == "ready\n"
+        child.stdout.readline()
+        time.sleep(after)
+        alive = child.poll() is None
+        child.send_signal(signal.SIGKILL)
+        child.wait()
+        return alive
+
+
+def test_killed_runs_end_like_undisturbed_ones(tmp_path: Path) -> None:
+    config = small("optimiser.name=muon", "ema=0.9")
+    train(config, runs=tmp_path / "once", device="cpu")
+    rng = random.Random(0)
+    kills = sum(killed(config, tmp_path / "often", rng.uniform(0, 0.15)) for _ in range(2))
+    assert kills
+    train(config, runs=tmp_path / "often", device="cpu")
+    same(folder_of(tmp_path / "once", config), folder_of(tmp_path / "often", config))
+
+
+class Cut(BaseException):
+    """Something that nobody catches."""
+
+
+class Cutting(Watcher):
+    """Ends a run in the middle of anything."""
+
+    def __init__(self, at: int) -> None:
+        self.left = at
+
+    def logged(self, record: Record) -> None:
+        self._count()
+
+    def evaluated(self, step: int, accuracy: object) -> None:
+        self._count()
+
+    def _count(self) -> None:
+        self.left -= 1
+        if self.left == 0:
+            raise Cut
+
+
+@pytest.mark.parametrize("name", ["adamw", "adafactor", "muon"])
+def test_runs_that_are_cut_off_many_times_end_the_same(name: str, tmp_path: Path) -> None:
+    config = small(f"optimiser.name={name}", "ema=0.9", "model.position=randomised+rotary",
+                   "model.random_offset=0", "model.positions=64")  # fmt: skip
+    train(config, runs=tmp_path / "once", device="cpu")
+    cuts = 0
+    for at in (1, 2, 1, 3, 2, 1, 4, 5, 30):
+        try:
+            train(
+                config, runs=tmp_path / "often", device="cpu", save_every=0.03, watcher=Cutting(at)
+            )
+        except Cut:
+            cuts += 1
+    assert cuts >= 3
+    same(folder_of(tmp_path / "once", config), folder_of(tmp_path / "often", config))
+
+
+def test_a_finished_run_is_not_computed_again(tmp_path: Path) -> None:
+    first = train(SMALL, runs=tmp_path, device="cpu")
+    began = time.perf_counter()
+    assert train(SMALL, runs=tmp_path, device="cpu") == first
+    assert time.perf_counter() - began < 0.1
+
+
+def test_a_finished_run_whose_result_was_lost_needs_no_step(tmp_path: Path) -> None:
+    config = small("evaluation.every=0")
+    first = train(config, runs=tmp_path, device="cpu")
+    run = folder_of(tmp_path, config)
+    before = lines(run), lines(run, "evaluations.jsonl")
+    (run / "result.json").unlink()
+    again = train(config, runs=tmp_path, device="cpu", watcher=Cutting(2))
+    assert again.accuracy == first.accuracy
+    assert (lines(run), lines(run, "evaluations.jsonl")) == before
+
+
+def test_two_processes_cannot_train_one_run(tmp_path: Path) -> None:
+    with locked(folder_of(tmp_path, SMALL), Group()):
+        with pytest.raises(WeftError, match="by another process"):
+            train(SMALL, runs=tmp_path, device="cpu")
+
+
+def test_logs_drop_what_was_cut_off_and_what_is_ahead(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    path.write_text('{"step": 1}\n{"step": 2}\n{"step": 3}\n{"st')
+    log = Log(path, 2)
+    log.append({"step": 2})
+    log.append({"step": 4})
+    log.close()
+    assert read_lines(path) == [{"step": 1}, {"step": 2}, {"step": 4}]
+
+
+def test_half_a_checkpoint_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch
+
+    save(tmp_path, State(step=1), {"model": {"x": torch.ones(2)}})
+
+    def broken(*_: object) -> None:
+        raise OSError("the disk is full")
+
+    monkeypatch.setattr("weft.training.checkpoint.write_json", broken)
+    with pytest.raises(OSError, match="full"):
+        save(tmp_path, State(step=2), {"model": {"x": torch.zeros(2)}})
+    monkeypatch.undo()
+    found = load(tmp_path)
+    assert found is not None
+    assert found[0].step == 1
+    assert found[1]["model"]["x"].tolist() == [1, 1]
+    assert [one.name for one in tmp_path.iterdir()] == ["checkpoint-000000001"]
+    (tmp_path / ".checkpoint-000000002.tmp").mkdir()  # killed while writing
+    write_json(tmp_path / ".checkpoint-000000002.tmp" / "state.json", {})
+    found = load(tmp_path)
+    assert found is not None
+    assert found[0].step == 1
