@@ -11,6 +11,7 @@ from weft.training.config import (
 from weft.training.evaluating import Predictions, evaluate, load_predictions
 from weft.training.overriding import override
 from weft.training.running import train
+from weft.training.store import Run, RunStore
 from weft.training.watching import Record, Result, Watcher
 
 __all__ = [
@@ -19,6 +20,8 @@ __all__ = [
     "Predictions",
     "Record",
     "Result",
+    "Run",
+    "RunStore",
     "ScheduleConfig",
     "StopConfig",
     "TrainingConfig",

@@ -21,7 +21,7 @@ from weft.training.config import TrainingConfig
 from weft.training.evaluating import Predictions, evaluate, test_sets
 from weft.training.feeding import Feed, Tensors
 from weft.training.files import Log
-from weft.training.learner import Learner
+from weft.training.learner import Learner, precise
 from weft.training.parallel import Group, agreed
 from weft.training.watching import Record, Watcher
 
@@ -152,7 +152,8 @@ class Loop:
         """Evaluate on all splits; its time is not counted as learning."""
         self._clock()
         model, step = self.learner.evaluated, self.state.step
-        self.predictions = evaluate(model, self.tests, batch=self.config.evaluation.batch)
+        with precise(self.config, self.device):
+            self.predictions = evaluate(model, self.tests, batch=self.config.evaluation.batch)
         self.evaluated_at = step
         accuracy = {split: found.accuracy for split, found in self.predictions.items()}
         loss = {split: found.loss for split, found in self.predictions.items()}
