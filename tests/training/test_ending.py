@@ -177,7 +177,7 @@ def test_the_callers_random_numbers_stay_as_they_are(tmp_path: Path) -> None:
 
 
 def test_unknown_splits_and_devices_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(WeftError, match="Known: train, longer"):
+    with pytest.raises(WeftError, match="Did you mean 'train'"):
         train(small("evaluation.splits=trian"), runs=tmp_path, device="cpu")
     with pytest.raises(WeftError, match="no device 'gpu9'"):
         train(SMALL, runs=tmp_path, device="gpu9")

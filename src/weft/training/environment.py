@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import subprocess
 from importlib.metadata import PackageNotFoundError, version
@@ -17,9 +18,11 @@ PACKAGES = ("torch", "numpy", "safetensors")
 
 
 def device_of(name: str = "auto") -> torch.device:
-    """A device by name; `auto` is the GPU where there is one."""
+    """A device by name; `auto` is the GPU where there is one, under torchrun the process's own."""
     if name == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        name = "cuda" if torch.cuda.is_available() else "cpu"
+    if name == "cuda":
+        return torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")))
     try:
         return torch.device(name)
     except RuntimeError:

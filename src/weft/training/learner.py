@@ -38,13 +38,15 @@ class Learner:
         self.average = self._copy(model) if config.ema else None
         self.optimisers = optimisers_of(self.model, config.optimiser)
         self.unsound = torch.zeros((), dtype=torch.bool, device=device)
+        self._plain = self.model
         if config.fused:
+            self._plain = self._shared(model)
             self.model.fused()
 
     @property
     def evaluated(self) -> Transformer:
-        """The model that counts: the average where there is one."""
-        return self.model if self.average is None else self.average
+        """The model that counts, not compiled: the average where there is one."""
+        return self._plain if self.average is None else self.average
 
     def lr(self, step: int) -> float:
         """The learning rate of a step."""
@@ -90,6 +92,12 @@ class Learner:
         copy = Transformer(config).to(self.device)
         copy.load_state_dict(self.model.state_dict())
         return copy.requires_grad_(False)
+
+    def _shared(self, config: TransformerConfig) -> Transformer:
+        """A model with the same weights, which takes inputs of any width without compiling."""
+        twin = Transformer(config)
+        twin.load_state_dict(self.model.state_dict(), assign=True)
+        return twin.to(self.device).requires_grad_(False)
 
     def tensors(self) -> dict[str, dict[str, Tensor]]:
         """All tensors that a checkpoint needs, by file."""

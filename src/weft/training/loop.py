@@ -13,15 +13,15 @@ from pathlib import Path
 
 import torch
 
-from weft.errors import WeftError
-from weft.tasks import Batch, Task
+from weft.errors import WeftError, did_you_mean
+from weft.tasks import Task
 from weft.training import checkpoint
 from weft.training.checkpoint import State
 from weft.training.config import TrainingConfig
 from weft.training.evaluating import Predictions, evaluate, test_sets
 from weft.training.feeding import Feed, Tensors
 from weft.training.files import Log
-from weft.training.learner import Learner
+from weft.training.learner import Learner, precise
 from weft.training.parallel import Group, agreed
 from weft.training.watching import Record, Watcher
 
@@ -51,7 +51,7 @@ class Loop:
         self.device, self.group, self.watcher = device, group, watcher
         self.save_every = save_every
         self.learner = Learner(config, config.model_config(task), device, group)
-        self.tests = _tests(task, config)
+        self.tests = test_sets(task, config.evaluation.splits, config.evaluation.size)
         self.predictions: dict[str, Predictions] = {}
         self.evaluated_at = 0
         self.state = self._continued()
@@ -152,7 +152,8 @@ class Loop:
         """Evaluate on all splits; its time is not counted as learning."""
         self._clock()
         model, step = self.learner.evaluated, self.state.step
-        self.predictions = evaluate(model, self.tests, batch=self.config.evaluation.batch)
+        with precise(self.config, self.device):
+            self.predictions = evaluate(model, self.tests, batch=self.config.evaluation.batch)
         self.evaluated_at = step
         accuracy = {split: found.accuracy for split, found in self.predictions.items()}
         loss = {split: found.loss for split, found in self.predictions.items()}
@@ -199,12 +200,9 @@ class Loop:
                 log.close()
 
 
-def _tests(task: Task, config: TrainingConfig) -> dict[str, Batch]:
-    wanted = config.evaluation
-    for split in wanted.splits:
+def check_splits(config: TrainingConfig, task: Task) -> None:
+    """Refuse splits that the task has no tests of."""
+    for split in config.evaluation.splits:
         if split not in task.tested:
-            raise WeftError(
-                f"the task {task.name} has no tests of '{split}'",
-                remedy=f"Known: {', '.join(task.tested)}",
-            )
-    return test_sets(task, wanted.splits, wanted.size)
+            remedy = did_you_mean(split, list(task.tested)).capitalize()
+            raise WeftError(f"the task {task.name} has no tests of '{split}'", remedy=remedy)

@@ -40,10 +40,13 @@ def joined(device: torch.device) -> Iterator[Group]:
         yield Group()
         return
     started = dist.is_initialized()
+    if device.type == "cuda":
+        torch.cuda.set_device(device)
     if not started:
         dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
     try:
         yield Group(dist.get_rank(), size)
+        dist.barrier()  # nobody leaves while others still talk
     finally:
         if not started:
             dist.destroy_process_group()

@@ -27,7 +27,7 @@ from weft.training.config import TrainingConfig
 from weft.training.environment import device_of, environment
 from weft.training.files import read_json, write_json
 from weft.training.learner import NotFinite
-from weft.training.loop import Diverged, Loop
+from weft.training.loop import Diverged, Loop, check_splits
 from weft.training.parallel import Group, check_batch, joined
 from weft.training.watching import Result, Watcher
 
@@ -64,6 +64,8 @@ def train(
         return done
     where = device_of(device)
     found = task_of(config) if task is None else task
+    config.model_config(found)  # mistakes show before there is a folder
+    check_splits(config, found)
     with joined(where) as group, locked(folder, group), _own_random_numbers(where):
         check_batch(config.batch, group)
         if group.first:

@@ -1,0 +1,216 @@
+"""`weft train`, `weft eval`, `weft runs`: learning tasks, and what came of it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from weft.cli.options import Json, new_console, print_json
+from weft.errors import WeftError, did_you_mean
+
+if TYPE_CHECKING:
+    from weft.tasks import Accuracy
+    from weft.training import Predictions, Result, Run, RunStore
+
+Runs = Annotated[Path, typer.Option("--runs", help="The folder of all runs.")]
+Device = Annotated[str, typer.Option("--device", help="cpu, cuda, or the best there is (auto).")]
+GOOD = ("done", "stopped")
+
+
+def train_command(
+    task: Annotated[str, typer.Argument(metavar="TASK", help="The name of a task.")],
+    changes: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="KEY=VALUE ...", help="Changes, as in optimiser.lr=3e-4."),
+    ] = None,
+    model: Annotated[str, typer.Option("--model", help="The size of the model, a preset.")] = "",
+    runs: Runs = Path("runs"),
+    device: Device = "auto",
+    save_every: Annotated[
+        float, typer.Option("--save-every", min=0, help="Seconds from checkpoint to checkpoint.")
+    ] = 60.0,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
+    json: Json = False,
+) -> None:
+    """Train a model on a task; a run that was cut off goes on, a finished one is only shown.
+
+    Examples:
+
+      weft train parity parameters.format=tag steps=1000
+
+      weft train addition --model micro model.position=abacus optimiser.name=muon
+
+      torchrun --nproc-per-node 2 -m weft train parity
+    """
+    from weft.training import TrainingConfig, override, train
+    from weft.training.environment import device_of
+    from weft.training.progress import Display
+
+    given = [f"preset={model}"] if model else []
+    config = override(TrainingConfig(task=_known_task(task)), [*given, *(changes or [])])
+    watcher = None if quiet or json else Display(device_of(device))
+    try:
+        result = train(config, runs=runs, device=device, watcher=watcher, save_every=save_every)
+    except KeyboardInterrupt:
+        new_console().print(f"cut off; the same command goes on with {runs / config.hash}")
+        raise typer.Exit(130) from None
+    if os.environ.get("RANK", "0") == "0":
+        _print_result(config.hash, runs / config.hash, result, json)
+    if result.status not in GOOD:
+        raise typer.Exit(1)
+
+
+def _known_task(name: str) -> str:
+    from weft.tasks import TASKS
+
+    if name not in TASKS:
+        remedy = did_you_mean(name, list(TASKS)).capitalize()
+        raise WeftError(f"there is no task '{name}'", remedy=remedy)
+    return name
+
+
+def _print_result(name: str, folder: Path, result: Result, json: bool) -> None:
+    from dataclasses import asdict
+
+    if json:
+        print_json({"name": name, "folder": str(folder), **asdict(result)})
+        return
+    print(f"{'run':<14}{folder}")
+    print(f"{'status':<14}{result.status}{': ' * bool(result.message)}{result.message}")
+    print(f"{'steps':<14}{result.step:,}")
+    print(f"{'parameters':<14}{result.parameters:,}")
+    for split, accuracy in result.accuracy.items():
+        print(f"{split:<14}{accuracy:.1%}")
+
+
+def eval_command(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="The beginning of a run's name.")],
+    splits: Annotated[
+        list[str] | None, typer.Option("--split", help="Only this one; may be given repeatedly.")
+    ] = None,
+    size: Annotated[
+        int | None, typer.Option("--size", min=1, help="How many examples of each.")
+    ] = None,
+    by: Annotated[
+        str | None, typer.Option("--by", metavar="AXIS", help="Accuracy along an axis as well.")
+    ] = None,
+    runs: Runs = Path("runs"),
+    device: Device = "auto",
+    json: Json = False,
+) -> None:
+    """Evaluate the model of a run: exact match on each split.
+
+    Examples:
+
+      weft eval 3f2a --by length
+
+      weft eval 3f2a --split longer --size 4096
+    """
+    from weft.training import RunStore
+
+    found = RunStore(runs).find(run)
+    tables = _evaluated(found, tuple(splits or ()), size, device)
+    groups = {split: one.by(by) for split, one in tables.items()} if by else {}
+    if json:
+        print_json([_entry(one, by, groups.get(split)) for split, one in tables.items()])
+        return
+    for split, one in tables.items():
+        print(f"{split:<14}{one.accuracy:>7.1%}  of {len(one.batch):,}, loss {one.loss:.4f}")
+        for value, share in groups.get(split, {}).items():
+            print(f"  {by} {value:<8}{share.share:>7.1%}  of {share.count:,}")
+
+
+def _evaluated(
+    run: Run, splits: tuple[str, ...], size: int | None, device: str
+) -> dict[str, Predictions]:
+    from weft.training import evaluate
+    from weft.training.environment import device_of
+    from weft.training.evaluating import test_sets
+    from weft.training.running import task_of
+
+    wanted = run.config.evaluation
+    tests = test_sets(task_of(run.config), splits or wanted.splits, size or wanted.size)
+    return evaluate(run.model(str(device_of(device))), tests, batch=wanted.batch)
+
+
+def _entry(
+    found: Predictions, axis: str | None, groups: dict[int, Accuracy] | None
+) -> dict[str, Any]:
+    entry: dict[str, Any] = {
+        "split": found.split,
+        "accuracy": found.accuracy,
+        "loss": found.loss,
+        "count": len(found.batch),
+    }
+    if axis is not None and groups is not None:
+        entry[axis] = [
+            {"value": value, "accuracy": share.share, "count": share.count}
+            for value, share in groups.items()
+        ]
+    return entry
+
+
+def runs_command(
+    conditions: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="CONDITION ...",
+            help="As in task=parity or 'accuracy.train>0.99'; or the beginning of a name.",
+        ),
+    ] = None,
+    runs: Runs = Path("runs"),
+    compare: Annotated[
+        bool, typer.Option("--compare", help="Show the values in which they differ.")
+    ] = False,
+    delete: Annotated[bool, typer.Option("--delete", help="Delete those that are found.")] = False,
+    json: Json = False,
+) -> None:
+    """List runs, compare them, or delete some.
+
+    Examples:
+
+      weft runs
+
+      weft runs task=parity status=done --compare
+
+      weft runs 3f2a --delete
+    """
+    from weft.training import RunStore
+
+    store = RunStore(runs)
+    found = _matching(store, conditions or [])
+    if delete:
+        if not conditions:
+            raise WeftError("no runs were named", remedy="Say which, as in status=nan")
+        for run in found:
+            store.delete(run)
+            print(f"deleted {run.name}")
+        return
+    differing = store.compare(found) if compare else {}
+    if json:
+        print_json([run.values() for run in found])
+        return
+    for place, run in enumerate(found):
+        print(_line(run))
+        for key, values in differing.items():
+            print(f"  {key:<22}{values[place]}")
+
+
+def _matching(store: RunStore, conditions: list[str]) -> list[Run]:
+    """The runs that conditions and beginnings of names select."""
+    names = [one for one in conditions if one.isalnum()]
+    found = store.query(*(one for one in conditions if one not in names))
+    chosen = {store.find(name).name for name in names}
+    return [run for run in found if not names or run.name in chosen]
+
+
+def _line(run: Run) -> str:
+    result = run.result
+    start = f"{run.name}  {run.config.task:<12}{run.config.preset:<7}{run.status:<14}"
+    if result is None:
+        return f"{start}".rstrip()
+    shares = "  ".join(f"{split} {share:.1%}" for split, share in result.accuracy.items())
+    return f"{start}{result.step:>8,} steps  {shares}".rstrip()

@@ -1,0 +1,191 @@
+"""Folders of runs: list, query, compare, delete."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from weft.errors import WeftError, did_you_mean
+from weft.training.config import TrainingConfig, training_config
+from weft.training.files import read_json, read_lines
+from weft.training.overriding import guess
+
+if TYPE_CHECKING:
+    from weft.models.transformer import Transformer
+    from weft.training.evaluating import Predictions
+    from weft.training.watching import Result
+
+CONDITION = re.compile(r"([\w.-]+)\s*(<=|>=|!=|=|<|>)\s*(.*)")
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run by its folder."""
+
+    folder: Path
+
+    @property
+    def name(self) -> str:
+        """The hash of its config."""
+        return self.folder.name
+
+    @cached_property
+    def config(self) -> TrainingConfig:
+        """What it is."""
+        return training_config(read_json(self.folder / "config.json"))
+
+    @cached_property
+    def result(self) -> Result | None:
+        """How it ended; None where it has not."""
+        from weft.training.running import finished
+
+        return finished(self.folder)
+
+    @property
+    def status(self) -> str:
+        """How it ended, or `unfinished`."""
+        return "unfinished" if self.result is None else self.result.status
+
+    def metrics(self) -> list[dict[str, Any]]:
+        """Its records: step, loss, lr, tokens, seconds, tokens per second."""
+        return read_lines(self.folder / "metrics.jsonl")
+
+    def evaluations(self) -> list[dict[str, Any]]:
+        """Accuracy and loss of all splits at all steps at which it was evaluated."""
+        return read_lines(self.folder / "evaluations.jsonl")
+
+    def predictions(self, split: str) -> Predictions:
+        """What it chose at its end."""
+        from weft.training.evaluating import load_predictions
+
+        path = self.folder / "predictions" / f"{split}.npz"
+        if not path.exists():
+            known = sorted(one.stem for one in path.parent.glob("*.npz"))
+            remedy = did_you_mean(split, known).capitalize()
+            raise WeftError(f"the run {self.name} has no predictions of '{split}'", remedy=remedy)
+        return load_predictions(path)
+
+    def model(self, device: str = "cpu") -> Transformer:
+        """Its model with the newest weights there are; the average where one was kept."""
+        from weft.models.transformer import Transformer
+        from weft.training import checkpoint
+        from weft.training.running import task_of
+
+        found = checkpoint.load(self.folder)
+        if found is None:
+            raise WeftError(f"the run {self.name} has no weights yet", remedy="Train it first")
+        model = Transformer(self.config.model_config(task_of(self.config)))
+        model.load_state_dict(found[1].get("ema", found[1]["model"]))
+        return model.to(device).eval()
+
+    def values(self) -> dict[str, Any]:
+        """All that can be asked about it, by `key.sub`."""
+        found = {"name": self.name, "status": self.status, **flat(self.config.as_dict())}
+        if self.result is not None:
+            ended = self.result
+            found |= {"step": ended.step, "best": ended.best, "seconds": ended.seconds}
+            found |= {f"accuracy.{split}": value for split, value in ended.accuracy.items()}
+            found |= {f"loss.{split}": value for split, value in ended.loss.items()}
+        return found
+
+
+class RunStore:
+    """All runs of a folder.
+
+    Example:
+        >>> from weft.training import RunStore
+        >>> RunStore("no-such-folder").runs()
+        []
+    """
+
+    def __init__(self, folder: str | Path = "runs") -> None:
+        self.folder = Path(folder)
+
+    def runs(self) -> list[Run]:
+        """All of them, the oldest first."""
+        there = [path.parent for path in self.folder.glob("*/config.json")]
+        return [Run(path) for path in sorted(there, key=_age)]
+
+    def find(self, name: str) -> Run:
+        """The run whose name begins so."""
+        found = [run for run in self.runs() if run.name.startswith(name)]
+        if len(found) == 1:
+            return found[0]
+        known = [run.name for run in self.runs()]
+        if not found:
+            raise WeftError(
+                f"there is no run '{name}' in {self.folder}", remedy=did_you_mean(name, known)
+            )
+        remedy = f"Give more of its name: {', '.join(run.name for run in found)}"
+        raise WeftError(f"several runs begin with '{name}'", remedy=remedy)
+
+    def query(self, *conditions: str) -> list[Run]:
+        """The runs for which all conditions hold, such as `task=parity` or `accuracy.train>0.99`.
+
+        A run to which a key does not apply, as one that has not ended, does not count.
+        """
+        runs = self.runs()
+        asked = [_read(condition) for condition in conditions]
+        known = sorted({key for run in runs for key in run.values()})
+        for key, _, _ in asked:
+            if runs and key not in known:
+                remedy = did_you_mean(key, known).capitalize()
+                raise WeftError(f"no run has a value '{key}'", remedy=remedy)
+        return [run for run in runs if all(_holds(run.values(), *one) for one in asked)]
+
+    def compare(self, runs: Sequence[Run]) -> dict[str, list[Any]]:
+        """The keys in which configs differ, with the value of each run; None where it has none."""
+        flats = [flat(run.config.as_dict()) for run in runs]
+        keys = dict.fromkeys(key for one in flats for key in one)
+        values = {key: [one.get(key) for one in flats] for key in keys}
+        return {key: some for key, some in values.items() if any(v != some[0] for v in some)}
+
+    def delete(self, run: Run) -> None:
+        """Remove a run and all its files; not while it is being trained."""
+        from weft.training.parallel import Group
+        from weft.training.running import locked
+
+        with locked(run.folder, Group()):
+            shutil.rmtree(run.folder)
+
+
+def flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested values by `key.sub`."""
+    found: dict[str, Any] = {}
+    for key, value in values.items():
+        if isinstance(value, Mapping):
+            found |= flat(value, f"{prefix}{key}.")
+        else:
+            found[f"{prefix}{key}"] = value
+    return found
+
+
+def _age(folder: Path) -> tuple[float, str]:
+    return (folder / "config.json").stat().st_mtime, folder.name
+
+
+def _read(condition: str) -> tuple[str, str, Any]:
+    found = CONDITION.fullmatch(condition)
+    if found is None:
+        raise WeftError(f"'{condition}' is no condition", remedy="As in task=parity or step>100")
+    return found[1], found[2], guess(found[3])
+
+
+def _holds(values: Mapping[str, Any], key: str, sign: str, wanted: Any) -> bool:
+    if key not in values:
+        return False
+    value = values[key]
+    wanted = list(wanted) if isinstance(wanted, tuple) else wanted
+    if key == "name":
+        wanted = str(wanted)
+    if sign in ("=", "!="):
+        return bool(value == wanted) == (sign == "=")
+    if not isinstance(value, int | float) or not isinstance(wanted, int | float):
+        return False
+    order = {"<": value < wanted, ">": value > wanted, "<=": value <= wanted, ">=": value >= wanted}
+    return bool(order[sign])

@@ -1,0 +1,125 @@
+"""`weft train`, `weft eval` and `weft runs`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_models_command import weft
+from test_startup import HEAVY, command, imported
+
+from weft.tasks import TASKS
+from weft.training import RunStore, TrainingConfig
+
+QUICK = (
+    "parameters.format=tag", "steps=3", "batch=4", "evaluation.size=16", "model.width=8",
+    "model.heads=2", "model.layers=1", "model.hidden=8,", "log_every=1",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("runs")
+    for seed in (0, 1):
+        weft("train", "parity", *QUICK, f"seed={seed}", "--runs", str(folder), "--quiet",
+             "--device", "cpu")  # fmt: skip
+    return folder
+
+
+def names(runs: Path) -> list[str]:
+    return [run.name for run in RunStore(runs).runs()]
+
+
+def test_training_says_what_came_of_it_and_does_it_once(runs: Path) -> None:
+    again = weft("train", "parity", *QUICK, "seed=0", "--runs", str(runs), "--quiet")
+    assert f"run           {runs / names(runs)[0]}" in again
+    assert "status        done" in again
+    for split in ("train", "longer", "more-ones"):
+        assert f"\n{split:<14}" in again
+    loaded: dict[str, Any] = json.loads(
+        weft("train", "parity", *QUICK, "seed=0", "--runs", str(runs), "--json")
+    )
+    assert loaded["name"] == names(runs)[0]
+    assert loaded["step"] == 3
+    assert len(names(runs)) == 2
+
+
+def test_the_model_option_is_the_preset(runs: Path, tmp_path: Path) -> None:
+    weft("train", "parity", *QUICK, "--model", "micro", "--runs", str(tmp_path), "--quiet",
+         "--device", "cpu")  # fmt: skip
+    (run,) = RunStore(tmp_path).runs()
+    assert run.config.preset == "micro"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("train", "party"), "Did you mean 'parity'?"),
+        (("train", "parity", "stpes=3"), "Did you mean 'steps'?"),
+        (("train", "parity", "parameters.longr=3"), "Did you mean 'longer'?"),
+        (("train", "parity", "--model", "nanno"), "Did you mean 'nano'?"),
+        (("eval", "zzz"), "there is no run 'zzz'"),
+        (("runs", "--delete"), "no runs were named"),
+    ],
+)
+def test_mistakes_are_one_line_with_a_remedy(
+    arguments: tuple[str, ...], said: str, tmp_path: Path
+) -> None:
+    error = weft(*arguments, "--runs", str(tmp_path), code=2)
+    assert error.count("\n") == 1
+    assert said in error
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_run_that_fails_exits_with_one(tmp_path: Path) -> None:
+    changes = ("optimiser.lr=1e30", "optimiser.clip=0", "schedule.warm_up=0", "model.norm=none")
+    with pytest.raises(AssertionError):  # standard output is printed, the code is 1
+        weft("train", "parity", *QUICK, *changes, "steps=30", "--runs", str(tmp_path), "--quiet")
+    (run,) = RunStore(tmp_path).runs()
+    assert run.status in ("nan", "diverged")
+
+
+def test_evaluation_gives_the_figures_of_the_run(runs: Path) -> None:
+    name = names(runs)[0]
+    result = RunStore(runs).find(name).result
+    assert result is not None
+    loaded = json.loads(weft("eval", name[:8], "--runs", str(runs), "--by", "length", "--json"))
+    assert {one["split"]: one["accuracy"] for one in loaded} == result.accuracy
+    for one in loaded:
+        assert sum(group["count"] for group in one["length"]) == one["count"]
+    text = weft("eval", name, "--runs", str(runs), "--split", "longer", "--by", "ones")
+    assert text.startswith("longer ")
+    assert "\n  ones " in text
+    assert "train" not in text
+
+
+def test_runs_are_listed_queried_compared_and_deleted(runs: Path, tmp_path: Path) -> None:
+    both = names(runs)
+    listed = weft("runs", "--runs", str(runs)).splitlines()
+    assert [line.split()[0] for line in listed] == both
+    assert both[1] in weft("runs", "seed=1", "--runs", str(runs))
+    assert both[0] not in weft("runs", "seed=1", "--runs", str(runs))
+    compared = weft("runs", "--runs", str(runs), "--compare")
+    assert compared.count("seed") == 2
+    assert "lr" not in compared
+    assert len(json.loads(weft("runs", "status=done", "--runs", str(runs), "--json"))) == 2
+    for seed in (0, 1):
+        weft("train", "parity", *QUICK, f"seed={seed}", "--runs", str(tmp_path), "--quiet",
+             "--device", "cpu")  # fmt: skip
+    assert weft("runs", both[0][:7], "--runs", str(tmp_path), "--delete") == f"deleted {both[0]}\n"
+    assert names(tmp_path) == both[1:]
+
+
+def test_a_config_can_be_made_for_every_task() -> None:
+    for name, kind in TASKS.items():
+        task = kind()
+        model = TrainingConfig(task=name).model_config(task)
+        assert model.vocabulary == len(task.vocabulary)
+        assert model.outputs == task.outputs
+
+
+def test_the_help_needs_no_torch() -> None:
+    for arguments in (("train", "--help"), ("runs", "--help")):
+        assert not imported(command(*arguments)) & set(HEAVY)
