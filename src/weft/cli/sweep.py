@@ -46,7 +46,8 @@ def sweep_command(
     from rich.progress import Progress
 
     from weft.training.store import Run
-    from weft.training.sweeping import GOOD, read_sweep, sweep
+    from weft.training.sweeping import read_sweep, sweep
+    from weft.training.watching import GOOD
 
     cells = read_sweep(file)
     if list_only:

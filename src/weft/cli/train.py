@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 Runs = Annotated[Path, typer.Option("--runs", help="The folder of all runs.")]
 Device = Annotated[str, typer.Option("--device", help="cpu, cuda, or the best there is (auto).")]
-GOOD = ("done", "stopped")
 
 
 def train_command(
@@ -48,6 +47,7 @@ def train_command(
     from weft.training import TrainingConfig, override, train
     from weft.training.environment import device_of
     from weft.training.progress import Display
+    from weft.training.watching import GOOD
 
     given = [f"preset={model}"] if model else []
     config = override(TrainingConfig(task=_known_task(task)), [*given, *(changes or [])])

@@ -34,9 +34,9 @@ from weft.errors import WeftError, did_you_mean
 from weft.training.config import TrainingConfig
 from weft.training.overriding import override
 from weft.training.store import Run
+from weft.training.watching import GOOD
 
 PARTS = ("task", "all", "grid")
-GOOD = ("done", "stopped")
 
 
 @dataclass(frozen=True)

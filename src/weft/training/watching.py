@@ -35,6 +35,10 @@ class Record:
         return asdict(self)
 
 
+GOOD = ("done", "stopped")
+"""How a run ends that came to its end."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Result:
     """How a run ended.

@@ -49,6 +49,7 @@ from weft.models.kernels.triton_softmax_kernels import (
 )
 from weft.models.kernels.triton_softmax_parts import GROUP, LARGEST, LOG2E, bucket_of
 from weft.models.kernels.triton_tiles import empty_heads, widened
+from weft.models.placing import beginnings
 
 
 @torch.library.custom_op("weft::biased_attention", mutates_args=())
@@ -201,9 +202,7 @@ def _firsts(query: Tensor, window: int | None, documents: Tensor | None) -> Tens
     places = torch.arange(query.shape[2], device=query.device)
     firsts = (places - (query.shape[2] if window is None else window) + 1).clamp(min=0)[None]
     if documents is not None:
-        begins = torch.zeros_like(documents, dtype=torch.bool)
-        begins[:, 1:] = documents[:, 1:] != documents[:, :-1]
-        firsts = torch.maximum(firsts, (begins * places).cummax(-1).values)
+        firsts = torch.maximum(firsts, beginnings(documents))
     return firsts.int()
 
 
