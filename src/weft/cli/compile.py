@@ -210,6 +210,11 @@ def prove_command(
                 "difference": proof.difference or None,
             }
         )
+    elif proof.proved and proof.limits:
+        print(
+            f"proved for {proof.limits}: every update, and attention ({proof.cells:,} cells, "
+            f"{proof.seconds:.2f} s)"
+        )
     elif proof.proved:
         print(
             f"proved: every update in every state, and attention at every length ({proof.cells:,} "

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -46,12 +46,14 @@ class Proof:
         cells: how many sets of states were looked at.
         seconds: how long it took.
         difference: what is wrong, and in which state; empty where nothing is.
+        limits: for what alone it was shown; empty where for all inputs of any length.
     """
 
     proved: bool
     cells: int
     seconds: float
     difference: str = ""
+    limits: str = ""
 
 
 class _Wrong(Exception):
@@ -398,4 +400,4 @@ def prove_folder(folder: Path, name: str | None, find: Callable[[str], Program])
         upto = f"states of the values that occur on {description['for_inputs']:,} inputs"
     result = f"proved for {upto}" if proof.proved else f"NOT proved: {proof.difference}"
     record_verified(folder, f"{result} ({proof.cells:,} cells)")
-    return proof
+    return replace(proof, limits=upto if length or values is not None else "")
