@@ -16,13 +16,18 @@ of neighbours. Scores are in units of log2, for exp2. The passes:
     rows      D_i = sum_d do_id o_id, and L_i without u_i as seen from a token nearby
     dkv       a block of keys, over queries: dv_j = sum_i P_ij do_i,
               dS_ij = P_ij (do_i · v_j - D_i), dk_j = scale sum_i dS_ij q_i and
-              dc_j = -sum_i dS_ij, which is nearly free here. Scores are transposed (keys by
+              -sum_i dS_ij for dc_j, which is nearly free here. Scores are transposed (keys by
               queries), so that P and dS multiply without leaving registers
     dq        a block of queries, over keys: dq_i = scale sum_j dS_ij k_j
 
-Rows of dS sum to 0, so c has no gradient by way of u_i. The dkv pass also adds up dq, by atomic
-additions in float32, which costs 5 products where two passes cost 7; the order of additions differs
-between runs. Where PyTorch is told to be deterministic, the dq pass computes it instead.
+Rows of dS sum to 0, so c should have no gradient by way of u_i. In bfloat16 they do not quite: D is
+of an o that was rounded. What a gate is told is a sum of dc over all later tokens, in which such
+remainders would add up to a tenth of it; with dc_i = sum_j dS_ij - sum_j dS_ji all pairs on the
+same side of the gate cancel, remainders included.
+
+The dkv pass also adds up dq and the sums of rows, by atomic additions in float32, which costs 5
+products where two passes cost 7; the order of additions differs between runs. Where PyTorch is told
+to be deterministic, the dq pass computes them instead.
 
 Blocks that nobody sees are skipped, and only those at the edges (diagonal, window, document) are
 masked: each pass loops over them and over the rest separately. A key whose c is +inf (padding) is
@@ -113,17 +118,23 @@ def _backward(
     rest = (*_pair(sums), _first_stride(firsts), query.shape[1], query.shape[2])
     numbers = (scale * LOG2E.value, scale, bucket_of(query))
     constants = _constants(query, value)
-    added = None if torch.are_deterministic_algorithms_enabled() else _added(query)
+    fixed = torch.are_deterministic_algorithms_enabled()
+    added = None if fixed else _added(query)
+    row_sums = None if sums is None else torch.zeros_like(logs)
     dkv_kernel[_grid("COLS", query)](
         *inputs, _lasts(firsts), grad, relative, delta, dk, dv, dc, added,
+        None if fixed else row_sums,
         *strides, *_strides(dk, dv), *rest, *numbers, **constants, GROUP=GROUP,
     )  # fmt: skip
     if added is not None:
         torch.mul(added, scale, out=dq)
-        return grads
-    dq_kernel[_grid("ROWS", query)](
-        *inputs, grad, logs, delta, dq, *strides, *_strides(dq), *rest, *numbers, **constants
-    )
+    else:
+        dq_kernel[_grid("ROWS", query)](
+            *inputs, grad, logs, delta, dq, row_sums,
+            *strides, *_strides(dq), *rest, *numbers, **constants,
+        )  # fmt: skip
+    if row_sums is not None:
+        dc.add_(row_sums)
     return grads
 
 

@@ -12,6 +12,7 @@ from weft.models.kernels.triton_softmax_parts import (
     DQ,
     FORWARD,
     TUNED,
+    add_numbers,
     add_rows,
     bias_of_keys,
     bias_of_queries,
@@ -138,8 +139,8 @@ def rows_kernel(
 
 @triton.jit
 def _gather_keys(
-    dk, dv, dc, k, v, Q, G, q_l, g_l, Logs, Delta, DQuery, sums, slope, c, cols, firsts,
-    low, high, length, factor,
+    dk, dv, dc, k, v, Q, G, q_l, g_l, Logs, Delta, DQuery, DRows, sums, slope, c, cols,
+    firsts, low, high, length, factor,
     ROWS: tl.constexpr, DK: tl.constexpr, DV: tl.constexpr, GROUP: tl.constexpr,
     MASKED: tl.constexpr, EVEN: tl.constexpr, PRECISION: tl.constexpr,
 ):  # fmt: skip
@@ -165,6 +166,8 @@ def _gather_keys(
         ds = weights * (tl.dot(v, tl.trans(g), input_precision=PRECISION) - delta[None, :])
         if sums is not None:
             dc -= tl.sum(ds, 1)
+            if DRows is not None:
+                add_numbers(DRows, rows, length, tl.sum(ds, 0), not EVEN)
         ds = ds.to(q.dtype)
         dk = tl.dot(ds, q, dk, input_precision=PRECISION)
         if DQuery is not None:
@@ -176,7 +179,7 @@ def _gather_keys(
 @triton.autotune(configs=configs_of(*DKV), pre_hook=clear_dq, **TUNED)
 @triton.jit(do_not_specialize=["bucket"])
 def dkv_kernel(
-    Q, K, V, Sums, Slopes, Firsts, Lasts, Grad, Logs, Delta, DKey, DValue, DSums, DQuery,
+    Q, K, V, Sums, Slopes, Firsts, Lasts, Grad, Logs, Delta, DKey, DValue, DSums, DQuery, DRows,
     q_b, q_h, q_l, k_b, k_h, k_l, v_b, v_h, v_l, g_b, g_h, g_l,
     dk_b, dk_h, dk_l, dv_b, dv_h, dv_l, c_b, c_h, f_b,
     heads, length, factor, scale, bucket,
@@ -205,24 +208,26 @@ def dkv_kernel(
     Delta += head.to(tl.int64) * length
     if DQuery is not None:
         DQuery += head.to(tl.int64) * length * DK
+    if DRows is not None:
+        DRows += head.to(tl.int64) * length
     dk = tl.zeros([COLS, DK], tl.float32)
     dv = tl.zeros([COLS, DV], tl.float32)
     dc = tl.zeros([COLS], tl.float32)
     low, below, everybody, end = query_range(lasts, start, length, ROWS, COLS)
     dk, dv, dc = _gather_keys(
-        dk, dv, dc, k, v, Q, Grad, q_l, g_l, Logs, Delta, DQuery, sums, slope, c, cols, firsts,
-        low, tl.minimum(below, end), length, factor,
+        dk, dv, dc, k, v, Q, Grad, q_l, g_l, Logs, Delta, DQuery, DRows, sums, slope, c, cols,
+        firsts, low, tl.minimum(below, end), length, factor,
         ROWS, DK, DV, GROUP, True, EVEN, PRECISION,
     )  # fmt: skip
     dk, dv, dc = _gather_keys(
-        dk, dv, dc, k, v, Q, Grad, q_l, g_l, Logs, Delta, DQuery, sums, slope, c, cols, firsts,
-        below, tl.minimum(everybody, end), length, factor,
+        dk, dv, dc, k, v, Q, Grad, q_l, g_l, Logs, Delta, DQuery, DRows, sums, slope, c, cols,
+        firsts, below, tl.minimum(everybody, end), length, factor,
         ROWS, DK, DV, GROUP, False, EVEN, PRECISION,
     )  # fmt: skip
     if lasts is not None:
         dk, dv, dc = _gather_keys(
-            dk, dv, dc, k, v, Q, Grad, q_l, g_l, Logs, Delta, DQuery, sums, slope, c, cols, firsts,
-            everybody, end, length, factor,
+            dk, dv, dc, k, v, Q, Grad, q_l, g_l, Logs, Delta, DQuery, DRows, sums, slope, c, cols,
+            firsts, everybody, end, length, factor,
             ROWS, DK, DV, GROUP, True, EVEN, PRECISION,
         )  # fmt: skip
     put_rows(head_at(DKey, head, heads, dk_b, dk_h), cols, dk_l, length, dk * scale, DK, not EVEN)
@@ -233,12 +238,12 @@ def dkv_kernel(
 
 @triton.jit
 def _gather_queries(
-    dq, q, g, K, V, k_l, v_l, logs, delta, sums, slope, origin, start, rows, first,
+    dq, row_sums, q, g, K, V, k_l, v_l, logs, delta, sums, slope, origin, start, rows, first,
     low, high, length, factor,
     COLS: tl.constexpr, DK: tl.constexpr, DV: tl.constexpr, MASKED: tl.constexpr,
     EVEN: tl.constexpr, PRECISION: tl.constexpr,
 ):  # fmt: skip
-    """The pass for dq over keys from `low` to `high`."""
+    """The pass for dq and sums of rows over keys from `low` to `high`."""
     ENDS: tl.constexpr = MASKED and not EVEN
     for col in tl.range(low, high, COLS):
         cols = col + tl.arange(0, COLS)
@@ -255,19 +260,20 @@ def _gather_queries(
         v = read_rows(V, cols, v_l, length, DV, ENDS)
         ds = weights * (tl.dot(g, tl.trans(v), input_precision=PRECISION) - delta[:, None])
         dq = tl.dot(ds.to(k.dtype), k, dq, input_precision=PRECISION)
-    return dq
+        row_sums += tl.sum(ds, 1)
+    return dq, row_sums
 
 
 @triton.autotune(configs=configs_of(*DQ), **TUNED)
 @triton.jit(do_not_specialize=["bucket"])
 def dq_kernel(
-    Q, K, V, Sums, Slopes, Firsts, Grad, Logs, Delta, DQuery,
+    Q, K, V, Sums, Slopes, Firsts, Grad, Logs, Delta, DQuery, DRows,
     q_b, q_h, q_l, k_b, k_h, k_l, v_b, v_h, v_l, g_b, g_h, g_l, dq_b, dq_h, dq_l, c_b, c_h, f_b,
     heads, length, factor, scale, bucket,
     DK: tl.constexpr, DV: tl.constexpr, EVEN: tl.constexpr, PRECISION: tl.constexpr,
     ROWS: tl.constexpr, COLS: tl.constexpr,
 ):  # fmt: skip
-    """dq of a block of queries; those with most keys come first."""
+    """dq, and the sums of rows of dS, of a block of queries; those with most keys come first."""
     blocks = tl.cdiv(length, ROWS)
     head = tl.program_id(0) // blocks
     start = (blocks - 1 - tl.program_id(0) % blocks) * ROWS
@@ -289,19 +295,23 @@ def dq_kernel(
     logs = read_numbers(Logs + head.to(tl.int64) * length, rows, length, float("inf"), not EVEN)
     logs -= bias_of_queries(sums, slope, rows, origin, start, length, not EVEN)
     dq = tl.zeros([ROWS, DK], tl.float32)
+    row_sums = tl.zeros([ROWS], tl.float32)
     low, everybody, diagonal = key_range(firsts, start, length, ROWS, COLS)
     if firsts is not None:
-        dq = _gather_queries(
-            dq, q, g, K, V, k_l, v_l, logs, delta, sums, slope, origin, start, rows, first,
-            low, everybody, length, factor, COLS, DK, DV, True, EVEN, PRECISION,
+        dq, row_sums = _gather_queries(
+            dq, row_sums, q, g, K, V, k_l, v_l, logs, delta, sums, slope, origin, start, rows,
+            first, low, everybody, length, factor, COLS, DK, DV, True, EVEN, PRECISION,
         )  # fmt: skip
-    dq = _gather_queries(
-        dq, q, g, K, V, k_l, v_l, logs, delta, sums, slope, origin, start, rows, first,
+    dq, row_sums = _gather_queries(
+        dq, row_sums, q, g, K, V, k_l, v_l, logs, delta, sums, slope, origin, start, rows, first,
         everybody, diagonal, length, factor, COLS, DK, DV, False, EVEN, PRECISION,
     )  # fmt: skip
-    dq = _gather_queries(
-        dq, q, g, K, V, k_l, v_l, logs, delta, sums, slope, origin, start, rows, first,
+    dq, row_sums = _gather_queries(
+        dq, row_sums, q, g, K, V, k_l, v_l, logs, delta, sums, slope, origin, start, rows, first,
         diagonal, tl.minimum(start + ROWS, length), length, factor,
         COLS, DK, DV, True, EVEN, PRECISION,
     )  # fmt: skip
     put_rows(head_at(DQuery, head, heads, dq_b, dq_h), rows, dq_l, length, dq * scale, DK, not EVEN)
+    if DRows is not None:
+        at = DRows + head.to(tl.int64) * length + rows
+        tl.store(at, row_sums, mask=rows < length)

@@ -49,9 +49,10 @@ def _fitting(configs: Sequence[Any], arguments: dict[str, Any], **_: Any) -> lis
 
 
 def clear_dq(arguments: dict[str, Any], reset_only: bool = False) -> None:
-    """Forget what trials have added to dq."""
-    if arguments["DQuery"] is not None:
-        arguments["DQuery"].zero_()
+    """Forget what trials have added to dq and to sums of rows."""
+    for name in ("DQuery", "DRows"):
+        if arguments[name] is not None:
+            arguments[name].zero_()
 
 
 TUNED: dict[str, Any] = {
@@ -95,6 +96,15 @@ def add_rows(base, places, length, tile, WIDTH: tl.constexpr, MASKED: tl.constex
         tl.atomic_add(at, tile, mask=places[:, None] < length, sem="relaxed")
     else:
         tl.atomic_add(at, tile, sem="relaxed")
+
+
+@triton.jit
+def add_numbers(base, places, length, numbers, MASKED: tl.constexpr):
+    """Add to the numbers of some tokens."""
+    if MASKED:
+        tl.atomic_add(base + places, numbers, mask=places < length, sem="relaxed")
+    else:
+        tl.atomic_add(base + places, numbers, sem="relaxed")
 
 
 @triton.jit
