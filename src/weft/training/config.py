@@ -118,6 +118,8 @@ class TrainingConfig:
         batch: how many examples a step has.
         bf16: whether products are computed in bfloat16; weights stay as they are.
         fused: whether layers are compiled by torch.compile; batches are then padded to few widths.
+        graphed: whether, on a GPU, a step is captured once and replayed as a whole: for small
+            models, whose kernels take less time than launching them.
         ema: the decay of an average of the weights, which is what is evaluated; 0 for none.
         log_every: every how many steps the loss is written down.
         evaluation: when and on what it is evaluated.
@@ -136,6 +138,7 @@ class TrainingConfig:
     batch: int = 64
     bf16: bool = False
     fused: bool = False
+    graphed: bool = False
     ema: float = 0.0
     log_every: int = 20
     evaluation: EvaluationConfig = EvaluationConfig()

@@ -48,13 +48,14 @@ class Tensors:
 
     def to(self, device: torch.device) -> Tensors:
         """The same on a device."""
-        return self._each(lambda tensor: tensor.to(device, non_blocking=True))
+        return self.each(lambda tensor: tensor.to(device, non_blocking=True))
 
     def pinned(self) -> Tensors:
         """The same in memory that a GPU can fetch from."""
-        return self._each(lambda tensor: tensor.pin_memory())
+        return self.each(lambda tensor: tensor.pin_memory())
 
-    def _each(self, change: Callable[[Tensor], Tensor]) -> Tensors:
+    def each(self, change: Callable[[Tensor], Tensor]) -> Tensors:
+        """The same with every tensor changed."""
         values: dict[str, Any] = {one.name: getattr(self, one.name) for one in fields(self)}
         changed: dict[str, Any] = {
             k: change(v) if isinstance(v, Tensor) else v for k, v in values.items()
@@ -137,7 +138,7 @@ class Feed:
 
     def _batch(self, step: int) -> Tensors:
         batch = self.task.batch("train", self.config.seed, step, self.config.batch)
-        if not self.config.fused:  # compiled layers want one width
+        if not (self.config.fused or self.config.graphed):  # these want one width
             batch = batch.trimmed()
         found = tensors_of(batch, self.model, self.group)
         return found.pinned() if self.pinned else found

@@ -7,12 +7,14 @@ from contextlib import AbstractContextManager, nullcontext
 import torch
 from torch import Tensor, nn
 
+from weft.errors import WeftError
 from weft.models.config import TransformerConfig
 from weft.models.initialising import initialise
 from weft.models.transformer import Output, Transformer
 from weft.training.config import TrainingConfig
 from weft.training.feeding import Tensors
-from weft.training.optimisers import clip, optimisers_of, restore, saved, set_lr
+from weft.training.graphs import Graphed
+from weft.training.optimisers import capturable, clip, optimisers_of, restore, saved, set_lr
 from weft.training.parallel import Group, add_up
 from weft.training.schedules import share
 
@@ -38,6 +40,7 @@ class Learner:
         self.average = self._copy(model) if config.ema else None
         self.optimisers = optimisers_of(self.model, config.optimiser)
         self.unsound = torch.zeros((), dtype=torch.bool, device=device)
+        self._graphed = self._captured() if config.graphed and device.type == "cuda" else None
         self._plain = self.model
         if config.fused:
             self._plain = self._shared(model)
@@ -55,19 +58,36 @@ class Learner:
     def learn(self, batch: Tensors, step: int) -> Tensor:
         """One step; gives the loss before it, which is not waited for."""
         self.model.train()
+        set_lr(self.optimisers, self.lr(step))
+        if self._graphed is not None:
+            return self._graphed(batch)
+        return self._step(batch, max(1, batch.asked))
+
+    def _step(self, batch: Tensors, asked: int | Tensor) -> Tensor:
+        """A step at the learning rate that is set; nothing in it waits for a GPU."""
         with precise(self.config, self.device):
             logits = run(self.model, batch).logits
-        loss = summed_loss(logits, batch.targets) / max(1, batch.asked)
+        loss = summed_loss(logits, batch.targets) / asked
         self.model.zero_grad(set_to_none=True)
         loss.backward()  # type: ignore[no-untyped-call]
         loss = add_up(self.model, loss.detach(), self.group)
         norm = clip(self.model, self.config.optimiser.clip)
         self._look(loss, norm)
-        set_lr(self.optimisers, self.lr(step))
         for optimiser in self.optimisers:
             optimiser.step()
         self._follow()
         return loss
+
+    def _captured(self) -> Graphed:
+        """Steps as CUDA graphs; learning rates must then be tensors."""
+        if self.group.size > 1:
+            raise WeftError(
+                "steps of several processes cannot be captured",
+                subject="TrainingConfig",
+                remedy="Set graphed=false, or start one process",
+            )
+        capturable(self.optimisers, self.device)
+        return Graphed(self._step, lambda: self.model.zero_grad(set_to_none=True))
 
     def check(self) -> None:
         """Raise `NotFinite` where some step so far had no finite loss and gradient."""

@@ -70,7 +70,7 @@ class Muon(Optimizer):
                 for (parameter, _), part in zip(found, parts, strict=True):
                     parameter.mul_(1 - group["lr"] * group["weight_decay"])
                     step = self.views[parameter].restored(part, parameter)
-                    parameter.add_(step, alpha=-sized)
+                    parameter.sub_(step * sized)
 
     def _pushed(self, parameter: nn.Parameter, beta: float) -> Tensor:
         """The gradient with momentum, as matrices (n r c)."""

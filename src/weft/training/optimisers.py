@@ -49,7 +49,18 @@ def set_lr(optimisers: list[Optimizer], lr: float) -> None:
     """Give all weights a learning rate."""
     for optimiser in optimisers:
         for group in optimiser.param_groups:
-            group["lr"] = lr
+            if isinstance(group["lr"], Tensor):
+                group["lr"].fill_(lr)
+            else:
+                group["lr"] = lr
+
+
+def capturable(optimisers: list[Optimizer], device: torch.device) -> None:
+    """Keep learning rates where a CUDA graph can read them."""
+    for optimiser in optimisers:
+        for group in optimiser.param_groups:
+            group["lr"] = torch.tensor(float(group["lr"]), device=device)
+            group["capturable"] = True
 
 
 def saved(optimisers: list[Optimizer]) -> dict[str, Tensor]:

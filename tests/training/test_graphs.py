@@ -1,0 +1,79 @@
+"""On a GPU, steps that are captured learn what steps as they are learn."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+
+from weft.errors import WeftError
+from weft.tasks import task
+from weft.training import TrainingConfig, Watcher, train
+from weft.training.config import OptimiserConfig
+from weft.training.feeding import tensors_of
+from weft.training.files import read_lines
+from weft.training.learner import Learner
+from weft.training.parallel import Group
+from weft.training.watching import Record
+
+needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+STEPS = 12
+
+
+def curve(name: str, graphed: bool, **values: Any) -> list[float]:
+    """Losses of some steps."""
+    config = TrainingConfig(task=name, graphed=graphed, steps=100, batch=32, **values)
+    made = task(name)
+    learner = Learner(config, config.model_config(made), torch.device("cuda"))
+    losses = []
+    for step in range(1, STEPS + 1):
+        batch = tensors_of(made.batch("train", 0, step, 32), learner.model.config)
+        losses.append(learner.learn(batch.to(learner.device), step).clone())
+    learner.check()
+    return [float(loss) for loss in losses]
+
+
+@needs_gpu
+@pytest.mark.parametrize("fused", [False, True])
+@pytest.mark.parametrize("bf16", [False, True])
+@pytest.mark.parametrize("optimiser", ["adamw", "adafactor", "muon"])
+@pytest.mark.parametrize("name", ["parity", "addition", "scan"])
+def test_captured_steps_have_the_same_losses(name, optimiser, bf16, fused) -> None:
+    if fused and (name != "parity" or optimiser != "adamw"):
+        pytest.skip("compiled layers are captured alike")
+    values = {"optimiser": OptimiserConfig(name=optimiser, lr=0.003), "bf16": bf16, "ema": 0.9}
+    plain = curve(name, False, **values)
+    captured = curve(name, True, fused=fused, **values)
+    assert captured == pytest.approx(plain, rel=0.02 if bf16 or fused else 1e-3)
+    assert plain[0] - plain[-1] > 0.01
+
+
+class Impatient(Watcher):
+    """Ends a run by force."""
+
+    def logged(self, record: Record) -> None:
+        if record.step == 20:
+            raise KeyboardInterrupt
+
+
+@needs_gpu
+def test_a_captured_run_goes_on_where_it_was_left(tmp_path) -> None:
+    config = TrainingConfig(task="parity", graphed=True, steps=40, batch=32, log_every=10)
+    train(config, runs=tmp_path / "whole", device="cuda")
+    with pytest.raises(KeyboardInterrupt):
+        train(config, runs=tmp_path, device="cuda", save_every=0, watcher=Impatient())
+    assert train(config, runs=tmp_path, device="cuda").status == "done"
+    losses = [
+        [record["loss"] for record in read_lines(runs / config.hash / "metrics.jsonl")]
+        for runs in (tmp_path / "whole", tmp_path)
+    ]
+    assert losses[1] == pytest.approx(losses[0], rel=1e-3)
+
+
+def test_several_processes_are_refused() -> None:
+    config = TrainingConfig(task="parity", graphed=True)
+    learner = Learner(config, config.model_config(task("parity")), torch.device("cpu"))
+    learner.group = Group(0, 2)
+    with pytest.raises(WeftError, match="several processes"):
+        learner._captured()
