@@ -42,7 +42,8 @@ def curve(name: str, graphed: bool, **values: Any) -> list[float]:
 def test_captured_steps_have_the_same_losses(name, optimiser, bf16, fused) -> None:
     if fused and (name != "parity" or optimiser != "adamw"):
         pytest.skip("compiled layers are captured alike")
-    values = {"optimiser": OptimiserConfig(name=optimiser, lr=0.003), "bf16": bf16, "ema": 0.9}
+    lr = 0.1 if optimiser == "adafactor" else 0.003  # relative to the size of weights
+    values = {"optimiser": OptimiserConfig(name=optimiser, lr=lr), "bf16": bf16, "ema": 0.9}
     plain = curve(name, False, **values)
     captured = curve(name, True, fused=fused, **values)
     assert captured == pytest.approx(plain, rel=0.02 if bf16 or fused else 1e-3)

@@ -117,6 +117,8 @@ class TrainingConfig:
         steps: how many there are.
         batch: how many examples a step has.
         bf16: whether products are computed in bfloat16; weights stay as they are.
+        tf32: whether a GPU may round the factors of float32 products to 11 bits, which is several
+            times as fast.
         fused: whether layers are compiled by torch.compile; batches are then padded to few widths.
         graphed: whether, on a GPU, a step is captured once and replayed as a whole: for small
             models, whose kernels take less time than launching them.
@@ -137,6 +139,7 @@ class TrainingConfig:
     steps: int = 2000
     batch: int = 64
     bf16: bool = False
+    tf32: bool = False
     fused: bool = False
     graphed: bool = False
     ema: float = 0.0

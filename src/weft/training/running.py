@@ -66,7 +66,12 @@ def train(
     found = task_of(config) if task is None else task
     config.model_config(found)  # mistakes show before there is a folder
     check_splits(config, found)
-    with joined(where) as group, locked(folder, group), _own_random_numbers(where):
+    with (
+        joined(where) as group,
+        locked(folder, group),
+        _own_random_numbers(where),
+        _products(config),
+    ):
         check_batch(config.batch, group)
         if group.first:
             write_json(folder / "config.json", config.as_dict())
@@ -176,6 +181,17 @@ def _own_random_numbers(device: torch.device) -> Iterator[None]:
     """Leave the caller's random numbers as they were."""
     with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
         yield
+
+
+@contextmanager
+def _products(config: TrainingConfig) -> Iterator[None]:
+    """How precise products of float32 are, while a run goes on."""
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("high" if config.tf32 else before)
+    try:
+        yield
+    finally:
+        torch.set_float32_matmul_precision(before)
 
 
 @contextmanager

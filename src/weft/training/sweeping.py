@@ -82,21 +82,21 @@ def cells(task: str, shared: Mapping[str, Any], grid: Mapping[str, Sequence[Any]
         >>> [cell.varied for cell in cells("parity", {"steps": 9}, {"seed": [0, 1]})]
         [('seed=0',), ('seed=1',)]
     """
-    common = tuple(f"{key}={_written(value)}" for key, value in shared.items())
+    common = tuple(f"{key}={written(value)}" for key, value in shared.items())
     found = []
     for values in itertools.product(*grid.values()):
-        varied = tuple(f"{key}={_written(value)}" for key, value in zip(grid, values, strict=True))
+        varied = tuple(f"{key}={written(value)}" for key, value in zip(grid, values, strict=True))
         changes = (*common, *varied)
         found.append(Cell(varied, changes, override(TrainingConfig(task=task), changes)))
     return found
 
 
-def _written(value: Any) -> str:
+def written(value: Any) -> str:
     """A value as one writes it on the command line."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, list):
-        return ",".join(map(_written, value)) + "," * (len(value) == 1)
+        return ",".join(map(written, value)) + "," * (len(value) == 1)
     return str(value)
 
 

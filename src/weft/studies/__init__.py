@@ -1,0 +1,26 @@
+"""Studies: the papers' tables and figures as grids of runs, with our figures beside theirs."""
+
+from __future__ import annotations
+
+from weft.errors import WeftError, did_you_mean
+from weft.studies.parity import PARITY
+from weft.studies.scan import SCAN
+from weft.studies.study import Row, Scale, Study
+
+STUDIES = {one.name: one for one in (PARITY, SCAN)}
+
+__all__ = ["STUDIES", "Row", "Scale", "Study", "study"]
+
+
+def study(name: str) -> Study:
+    """A study by its name.
+
+    Example:
+        >>> from weft.studies import study
+        >>> study("parity").rows[0].paper["longer"]
+        0.6
+    """
+    if name not in STUDIES:
+        remedy = did_you_mean(name, list(STUDIES)).capitalize()
+        raise WeftError(f"there is no study '{name}'", remedy=remedy)
+    return STUDIES[name]
