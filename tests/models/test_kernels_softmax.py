@@ -29,7 +29,7 @@ def kernel():
 
 def formula(
     q: Tensor, k: Tensor, v: Tensor, scale: float, c: Tensor | None, slopes: Tensor | None,
-    window: int | None = None, documents: Tensor | None = None,
+    window: int | None = None, documents: Tensor | None = None, table: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
     """Softmax over what is seen, written out."""
     places = torch.arange(q.shape[2], device=q.device)
@@ -39,6 +39,8 @@ def formula(
         scores = scores + c[..., :, None] - c[..., None, :]
     if slopes is not None:
         scores = scores - slopes.to(scores)[:, None, None] * back
+    if table is not None:
+        scores = scores + table[:, back.clamp(0, table.shape[1] - 1)]
     seen = (back >= 0) & (back < (window or len(places)))
     if documents is not None:
         seen = seen & (documents[:, None, :, None] == documents[:, None, None, :])
@@ -67,15 +69,19 @@ def error(found: Tensor, expected: Tensor) -> float:
     return float((found - expected).norm() / expected.norm())
 
 
-def compare(kernel, tensors, slopes=None, window=None, documents=None, tolerance=1e-5) -> None:
+def compare(
+    kernel, tensors, slopes=None, window=None, documents=None, tolerance=1e-5, table=None
+) -> None:
     """The kernel's output and all gradients beside the formula's."""
-    *given, grad = tensors
+    *given, grad = (*tensors[:-1], table, tensors[-1])
     scale = given[0].shape[-1] ** -0.5
     mine = [None if x is None else x.clone().requires_grad_() for x in given]
     exact = [None if x is None else x.double().requires_grad_() for x in given]
-    q, k, v, c = mine
-    found = kernel(q, k, v, scale, sums=c, slopes=slopes, window=window, documents=documents)
-    expected = formula(*exact[:3], scale, exact[3], slopes, window, documents)
+    q, k, v, c, t = mine
+    found = kernel(
+        q, k, v, scale, sums=c, slopes=slopes, window=window, documents=documents, table=t
+    )
+    expected = formula(*exact[:3], scale, exact[3], slopes, window, documents, exact[4])
     found.backward(grad)
     expected.backward(grad.double())
     assert error(found, expected) < tolerance
@@ -103,6 +109,21 @@ def test_fading_with_slopes(kernel) -> None:
 def test_slopes_alone(kernel) -> None:
     q, k, v, _, grad = inputs(100, 16, 32)
     compare(kernel, (q, k, v, None, grad), SLOPES)
+
+
+def drawn_table(distances: int) -> Tensor:
+    return torch.randn(2, distances, generator=torch.Generator().manual_seed(1)).to(DEVICE)
+
+
+@pytest.mark.parametrize(("length", "distances"), [(150, 33), (128, 129), (40, 129), (200, 3)])
+def test_a_table_of_distances(kernel, length: int, distances: int) -> None:
+    q, k, v, _, grad = inputs(length, 16, 16)
+    compare(kernel, (q, k, v, None, grad), table=drawn_table(distances))
+
+
+def test_a_table_with_documents_slopes_and_fading(kernel) -> None:
+    documents = (torch.arange(130, device=DEVICE) // 45).expand(2, -1)
+    compare(kernel, inputs(130, 16, 16), SLOPES, documents=documents, table=drawn_table(33))
 
 
 @pytest.mark.parametrize("window", [2, 20, 500])

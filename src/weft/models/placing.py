@@ -54,7 +54,7 @@ def wants_blocks(config: TransformerConfig, scene: Scene) -> bool:
     """Whether FlexAttention is the quickest way: biases on distances, windows, documents."""
     if config.attention not in ("softmax", "swan", "log-scaled") or config.sink:
         return False
-    biased = {"alibi", "nape", "t5"} & set(config.encodings)
+    biased = {"alibi", "nape"} & set(config.encodings)
     return bool(biased) or config.attention == "swan" or not scene.is_plain
 
 

@@ -100,7 +100,7 @@ PARITY = Study(
     columns=COLUMNS,
     scales={"small": SMALL, "paper": FULL},
     notes=(
-        "Relative positions are T5's biases, absolute ones a learned table; the paper names neither.",
+        "Relative positions are T5's biases, absolute ones a learned table: the paper names none.",
         "Tests in distribution are never trained on; a test set has up to 4,096 strings.",
     ),
 )

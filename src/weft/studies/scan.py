@@ -112,7 +112,7 @@ SCAN = Study(
     scales={"small": SMALL, "paper": FULL},
     notes=(
         "Layers are those of the encoder; the decoder has as many.",
-        "Positions are told to encoder and decoder in the same way; the paper varies the encoder's.",
+        "Positions are told to encoder and decoder alike; the paper varies the encoder's alone.",
         "2% of the training commands are kept to test on in distribution.",
     ),
     given={"parameters.folder": "the folder with the published files of the MCD splits"},

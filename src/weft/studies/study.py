@@ -118,9 +118,7 @@ class Study:
 
 def _place(study: Study, label: str) -> int:
     """The column of the header that a label stands in."""
-    return next(
-        place for row in study.rows for place, one in enumerate(row.labels) if one == label
-    )
+    return next(place for row in study.rows for place, one in enumerate(row.labels) if one == label)
 
 
 def _has(row: Row, places: Mapping[str, int]) -> bool:

@@ -22,34 +22,15 @@ def flex_softmax(
     scene: Scene,
     window: int | None,
 ) -> Tensor:
-    """What softmax attention finds; `bias` has no pairs written out."""
+    """What softmax attention finds; `bias` has slopes alone."""
     from torch.nn.attention.flex_attention import flex_attention
 
     mask = scene.blocks.get(window)
     scoring = _scoring(bias, scene)
-    if bias is not None and bias.table is not None:
-        found: Tensor = _alone(query, key, value, scoring, mask, scale)
-        return found
     attend: Callable[..., Tensor] = flex_attention
     if not torch.compiler.is_compiling():
         attend = _compiled()
     return attend(query, key, value, score_mod=scoring, block_mask=mask, scale=scale)
-
-
-SMALL = {"fwd_BLOCK_N": 64, "fwd_num_stages": 2, "bwd_num_stages": 1}
-"""Of a table, entries for a tile of pairs are fetched ahead at every stage: with the default tiles
-that takes 240 KiB of shared memory, where an H200 has 227."""
-
-
-@torch.compiler.disable  # type: ignore[untyped-decorator]
-def _alone(
-    query: Tensor, key: Tensor, value: Tensor, scoring: Any, mask: Any, scale: float
-) -> Tensor:
-    """Compiled by itself, in small tiles."""
-    options = SMALL if query.dtype != torch.float32 else None
-    return _compiled()(
-        query, key, value, score_mod=scoring, block_mask=mask, scale=scale, kernel_options=options
-    )
 
 
 @lru_cache(maxsize=1)
@@ -73,21 +54,13 @@ def _scoring(bias: Bias | None, scene: Scene) -> Callable[..., Tensor] | None:
         there = positions[b, j] if batched else positions[j]
         return (here - there).abs()
 
-    if bias.slopes is not None:
-        slopes = bias.slopes.float()
+    assert bias.slopes is not None
+    slopes = bias.slopes.float()
 
-        def sloped(score: Tensor, b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
-            return score - slopes[h] * distance(b, i, j)
+    def sloped(score: Tensor, b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
+        return score - slopes[h] * distance(b, i, j)
 
-        return sloped
-    assert bias.table is not None
-    table = bias.table
-    last = table.shape[1] - 1
-
-    def listed(score: Tensor, b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
-        return score + table[h, distance(b, i, j).clamp(max=last)]
-
-    return listed
+    return sloped
 
 
 def blocks_of(scene: Scene, windows: set[int | None]) -> dict[int | None, Any]:

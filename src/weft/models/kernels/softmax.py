@@ -32,15 +32,16 @@ def softmax_attention(
             return _sdpa(query, key, value, scale, scene.causal)
         if scene.queries == 1:
             return _sdpa(query, key, value, scale, False)
-    if bias is not None and _is_sloped(query, value, bias, scene):
+    if bias is not None and _is_told(query, value, bias, scene):
         from weft.models.kernels.triton_softmax import biased_attention
 
-        assert bias.slopes is not None
-        slopes = bias.slopes.float()
+        slopes = None if bias.slopes is None else bias.slopes.float()
+        documents = scene.documents
         return biased_attention(
-            query, key, value, scale, slopes=slopes, window=window, documents=scene.documents
-        )
-    if window in scene.blocks and (bias is None or bias.pairs is None):
+            query, key, value, scale,
+            slopes=slopes, table=bias.table, window=window, documents=documents,
+        )  # fmt: skip
+    if window in scene.blocks and (bias is None or (bias.pairs is None and bias.table is None)):
         from weft.models.kernels.flex import flex_softmax
 
         return flex_softmax(query, key, value, scale, bias, scene, window)
@@ -52,12 +53,13 @@ def softmax_attention(
     return scaled_dot_product_attention(query, key, value, attn_mask=added, scale=scale)
 
 
-def _is_sloped(query: Tensor, value: Tensor, bias: Bias, scene: Scene) -> bool:
-    """Whether the kernel with a bias on keys applies: slopes along plain distances."""
-    only = bias.slopes is not None and bias.table is None and bias.pairs is None
+def _is_told(query: Tensor, value: Tensor, bias: Bias, scene: Scene) -> bool:
+    """Whether the kernel with a bias on distances applies; a table's sums have no fixed order."""
+    fixed = bias.table is not None and torch.are_deterministic_algorithms_enabled()
     plain = scene.causal and scene.valid is None and scene.queries == scene.keys
     narrow = max(query.shape[-1], value.shape[-1]) <= 128 and query.dtype != torch.float64
-    return only and plain and scene.counted and narrow and query.is_cuda and scene.backend == "auto"
+    asked = query.is_cuda and scene.backend == "auto"
+    return bias.pairs is None and not fixed and plain and scene.counted and narrow and asked
 
 
 def forgetting_attention(

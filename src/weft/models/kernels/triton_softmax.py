@@ -1,13 +1,18 @@
-"""Softmax attention with a bias on keys, fused in Triton: FoX, slopes, windows, documents.
+"""Softmax attention with a bias, fused in Triton: FoX, slopes, T5's table, windows, documents.
 
-    o_i = sum_j P_ij v_j    P_i = softmax_j( scale q_i · k_j + u_i - u_j )    u_t = c_t - slope_h t
+    o_i = sum_j P_ij v_j    P_i = softmax_j( scale q_i · k_j + u_i - u_j + t_h[i - j] )
+    u_t = c_t - slope_h t
 
 over first_i <= j <= i. c (b h l, float32) are sums of logarithms of gates; `firsts` (b l) say where
 the window or the document of a query begins. u_i is the same for a whole row and falls out of the
 softmax; it is kept because u_i - u_j is small where weights are not.
 
-The bias costs one addition per score: each pass fixes a block of queries or of keys, takes u
-relative to one token of it, and adds the keys' part as a vector over columns. c is subtracted in
+Distances from the last of a table on share one bias, which may be taken as 0: only the few blocks
+near the diagonal look up t. Its gradient is summed by distance there, for every block of keys by
+itself: in one place for all, additions would queue up.
+
+The bias on keys costs one addition per score: each pass fixes a block of queries or of keys, takes
+u relative to one token of it, and adds the keys' part as a vector over columns. c is subtracted in
 float32 before anything else is done with it: it reaches thousands, and what counts is differences
 of neighbours. Scores are in units of log2, for exp2. The passes:
 
@@ -16,18 +21,19 @@ of neighbours. Scores are in units of log2, for exp2. The passes:
     rows      D_i = sum_d do_id o_id, and L_i without u_i as seen from a token nearby
     dkv       a block of keys, over queries: dv_j = sum_i P_ij do_i,
               dS_ij = P_ij (do_i · v_j - D_i), dk_j = scale sum_i dS_ij q_i and
-              -sum_i dS_ij for dc_j, which is nearly free here. Scores are transposed (keys by
+              dc_j = -sum_i dS_ij, which is nearly free here. Scores are transposed (keys by
               queries), so that P and dS multiply without leaving registers
     dq        a block of queries, over keys: dq_i = scale sum_j dS_ij k_j
 
 Rows of dS sum to 0, so c should have no gradient by way of u_i. In bfloat16 they do not quite: D is
 of an o that was rounded. What a gate is told is a sum of dc over all later tokens, in which such
-remainders would add up to a tenth of it; with dc_i = sum_j dS_ij - sum_j dS_ji all pairs on the
-same side of the gate cancel, remainders included.
+remainders would add up to a tenth of it. So they are kept, for groups of rows together, and taken
+back: sums for every row by itself took a quarter of the whole pass, those for groups fall out of
+dc.
 
-The dkv pass also adds up dq and the sums of rows, by atomic additions in float32, which costs 5
-products where two passes cost 7; the order of additions differs between runs. Where PyTorch is told
-to be deterministic, the dq pass computes them instead.
+The dkv pass also adds up dq, by atomic additions in float32, which costs 5 products where two
+passes cost 7; the order of additions differs between runs. Where PyTorch is told to be
+deterministic, the dq pass computes it instead, and the sums of rows.
 
 Blocks that nobody sees are skipped, and only those at the edges (diagonal, window, document) are
 masked: each pass loops over them and over the rest separately. A key whose c is +inf (padding) is
@@ -52,7 +58,7 @@ from weft.models.kernels.triton_softmax_kernels import (
     forward_kernel,
     rows_kernel,
 )
-from weft.models.kernels.triton_softmax_parts import GROUP, LARGEST, LOG2E, bucket_of
+from weft.models.kernels.triton_softmax_parts import GROUP, LARGEST, LEAST, LOG2E, bucket_of
 from weft.models.kernels.triton_tiles import empty_heads, widened
 from weft.models.placing import beginnings
 
@@ -64,17 +70,18 @@ def _forward(
     value: Tensor,
     sums: Tensor | None,
     slopes: Tensor | None,
+    table: Tensor | None,
     firsts: Tensor | None,
     scale: float,
 ) -> tuple[Tensor, Tensor]:
     """o (b h l v) and L (b h l)."""
     query, key, value = _dense(query), _dense(key), _dense(value)
-    out, logs = _forward_shapes(query, key, value, sums, slopes, firsts, scale)
+    out, logs = _forward_shapes(query, key, value, sums, slopes, table, firsts, scale)
     heads, length = query.shape[1:3]
     forward_kernel[_grid("ROWS", query)](
-        query, key, value, sums, slopes, firsts, out, logs,
+        query, key, value, sums, slopes, table, firsts, out, logs,
         *_strides(query, key, value, out), *_pair(sums), _first_stride(firsts),
-        heads, length, scale * LOG2E.value, bucket_of(query), **_constants(query, value),
+        heads, length, scale * LOG2E.value, bucket_of(query), **_constants(query, value, table),
     )  # fmt: skip
     return out, logs
 
@@ -86,6 +93,7 @@ def _forward_shapes(
     value: Tensor,
     sums: Tensor | None,
     slopes: Tensor | None,
+    table: Tensor | None,
     firsts: Tensor | None,
     scale: float,
 ) -> tuple[Tensor, Tensor]:
@@ -101,38 +109,44 @@ def _backward(
     value: Tensor,
     sums: Tensor | None,
     slopes: Tensor | None,
+    table: Tensor | None,
     firsts: Tensor | None,
     out: Tensor,
     logs: Tensor,
     scale: float,
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """dq, dk, dv and dc (b h l; empty where there is no c)."""
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+    """dq, dk, dv, dc (b h l) and dt (h n); the last two are empty where there is no c or t."""
     grad, query, key, value = _dense(grad), _dense(query), _dense(key), _dense(value)
-    grads: tuple[Tensor, Tensor, Tensor, Tensor] = _backward_shapes(
-        grad, query, key, value, sums, slopes, firsts, out, logs, scale
+    grads: tuple[Tensor, Tensor, Tensor, Tensor, Tensor] = _backward_shapes(
+        grad, query, key, value, sums, slopes, table, firsts, out, logs, scale
     )
-    dq, dk, dv, dc = grads
+    dq, dk, dv, dc, dt = grads
     delta, relative = _of_rows(out, grad, logs, sums, slopes)
-    inputs = (query, key, value, sums, slopes, firsts)
+    inputs = (query, key, value, sums, slopes, table, firsts)
     strides = _strides(query, key, value, grad)
     rest = (*_pair(sums), _first_stride(firsts), query.shape[1], query.shape[2])
     numbers = (scale * LOG2E.value, scale, bucket_of(query))
-    constants = _constants(query, value)
+    constants = _constants(query, value, table)
     fixed = torch.are_deterministic_algorithms_enabled()
-    added = None if fixed else _added(query)
-    row_sums = None if sums is None else torch.zeros_like(logs)
+    added = None if fixed else _zeros(query, query.shape[2], query.shape[-1])
+    groups = None if fixed or sums is None else _zeros(query, _count(query, GROUP), LARGEST.value)
+    near = None if table is None else _zeros(query, _count(query, LEAST.value), table.shape[1])
     dkv_kernel[_grid("COLS", query)](
-        *inputs, _lasts(firsts), grad, relative, delta, dk, dv, dc, added,
-        None if fixed else row_sums,
+        *inputs, _lasts(firsts), grad, relative, delta, dk, dv, dc, added, groups, near,
         *strides, *_strides(dk, dv), *rest, *numbers, **constants, GROUP=GROUP,
     )  # fmt: skip
+    if near is not None:
+        torch.sum(near, (0, 2), out=dt)
     if added is not None:
         torch.mul(added, scale, out=dq)
-    else:
-        dq_kernel[_grid("ROWS", query)](
-            *inputs, grad, logs, delta, dq, row_sums,
-            *strides, *_strides(dq), *rest, *numbers, **constants,
-        )  # fmt: skip
+        if groups is not None:
+            dc.add_(_spread(groups, dc))
+        return grads
+    row_sums = None if sums is None else torch.empty_like(logs)
+    dq_kernel[_grid("ROWS", query)](
+        *inputs, grad, logs, delta, dq, row_sums,
+        *strides, *_strides(dq), *rest, *numbers, **constants,
+    )  # fmt: skip
     if row_sums is not None:
         dc.add_(row_sums)
     return grads
@@ -146,14 +160,16 @@ def _backward_shapes(
     value: Tensor,
     sums: Tensor | None,
     slopes: Tensor | None,
+    table: Tensor | None,
     firsts: Tensor | None,
     out: Tensor,
     logs: Tensor,
     scale: float,
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
     dq, dk = empty_heads(query, query.shape[-1]), empty_heads(query, query.shape[-1])
     dc = logs.new_empty((0,) if sums is None else logs.shape)
-    return dq, dk, empty_heads(query, value.shape[-1]), dc
+    dt = logs.new_empty((0,) if table is None else table.shape)
+    return dq, dk, empty_heads(query, value.shape[-1]), dc, dt
 
 
 def _setup(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
@@ -164,9 +180,10 @@ def _setup(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> 
 
 def _gradients(ctx: Any, grad: Tensor | None, _: Tensor | None) -> tuple[Tensor | None, ...]:
     if grad is None:
-        return (None,) * 7
-    dq, dk, dv, dc = _backward(grad, *ctx.saved_tensors, ctx.scale)
-    return dq, dk, dv, dc if ctx.saved_tensors[3] is not None else None, None, None, None
+        return (None,) * 8
+    dq, dk, dv, dc, dt = _backward(grad, *ctx.saved_tensors, ctx.scale)
+    sums, _, table = ctx.saved_tensors[3:6]
+    return dq, dk, dv, None if sums is None else dc, None, None if table is None else dt, None, None
 
 
 _forward.register_autograd(_gradients, setup_context=_setup)
@@ -179,10 +196,11 @@ def biased_attention(
     scale: float,
     sums: Tensor | None = None,
     slopes: Tensor | None = None,
+    table: Tensor | None = None,
     window: int | None = None,
     documents: Tensor | None = None,
 ) -> Tensor:
-    """Causal softmax attention with scores scale q_i · k_j - slope (i - j) + c_i - c_j.
+    """Causal softmax attention with scores scale q_i · k_j - slope (i - j) + c_i - c_j + t[i - j].
 
     Args:
         query: b h l k, in float32, float16 or bfloat16; k and v up to `WIDEST`.
@@ -191,6 +209,7 @@ def biased_attention(
         scale: what q_i · k_j is multiplied by.
         sums: c, b h l in float32; +inf for a key that nobody may see. Has a gradient.
         slopes: h, in float32. Has no gradient.
+        table: t, h n, for distances from 0 on; the last is for all beyond. Has a gradient.
         window: only the last so many tokens are seen, itself included.
         documents: b l; tokens see only their own run of equal numbers.
 
@@ -201,8 +220,10 @@ def biased_attention(
     query, key, value = widened(query), widened(key), widened(value)
     if sums is not None and sums.stride(2) != 1:
         sums = sums.contiguous()
+    if table is not None:
+        table = (table[:, :-1] - table[:, -1:]).float().contiguous()
     firsts = _firsts(query, window, documents)
-    found: Tensor = _forward(query, key, value, sums, slopes, firsts, scale)[0]
+    found: Tensor = _forward(query, key, value, sums, slopes, table, firsts, scale)[0]
     return found[..., :width]
 
 
@@ -239,9 +260,19 @@ def _of_rows(
     return delta, relative
 
 
-def _added(query: Tensor) -> Tensor:
-    """Where blocks of keys add up dq."""
-    return torch.zeros(query.shape, dtype=torch.float32, device=query.device)
+def _zeros(query: Tensor, count: int, width: int) -> Tensor:
+    """Where something is added up for every head (b h count width)."""
+    return torch.zeros(*query.shape[:2], count, width, dtype=torch.float32, device=query.device)
+
+
+def _count(query: Tensor, block: int) -> int:
+    """How many blocks a sequence has."""
+    return -(-query.shape[2] // block)
+
+
+def _spread(groups: Tensor, like: Tensor) -> Tensor:
+    """Sums of groups of rows (b h groups n), in equal parts for all their rows (b h l)."""
+    return (groups.sum(-1) / GROUP).repeat_interleave(GROUP, -1)[..., : like.shape[-1]]
 
 
 def _dense(tensor: Tensor) -> Tensor:
@@ -270,12 +301,13 @@ def _grid(block: str, query: Tensor) -> Any:
     return lambda chosen: (triton.cdiv(length, chosen[block]) * batch * heads,)
 
 
-def _constants(query: Tensor, value: Tensor) -> dict[str, Any]:
+def _constants(query: Tensor, value: Tensor, table: Tensor | None) -> dict[str, Any]:
     """What kernels are compiled for; float32 products are as precise as PyTorch's own."""
     exact = torch.get_float32_matmul_precision() == "highest"
     return {
         "DK": query.shape[-1],
         "DV": value.shape[-1],
-        "EVEN": query.shape[2] % LARGEST == 0,
+        "NEAR": 0 if table is None else table.shape[1],
+        "EVEN": query.shape[2] % LARGEST.value == 0,
         "PRECISION": "tf32x3" if exact else "tf32",
     }

@@ -11,10 +11,13 @@ from weft.models.kernels.triton_softmax_parts import (
     DKV,
     DQ,
     FORWARD,
+    LARGEST,
+    LEAST,
     TUNED,
-    add_numbers,
+    add_near,
     add_rows,
     bias_of_keys,
+    bias_of_near,
     bias_of_queries,
     clear_dq,
     configs_of,
@@ -31,10 +34,10 @@ from weft.models.kernels.triton_softmax_parts import (
 
 @triton.jit
 def _attend(
-    acc, most, total, q, K, V, k_l, v_l, sums, slope, origin, start, rows, first, low, high,
-    length, factor,
-    COLS: tl.constexpr, DK: tl.constexpr, DV: tl.constexpr, MASKED: tl.constexpr,
-    EVEN: tl.constexpr, PRECISION: tl.constexpr,
+    acc, most, total, q, K, V, k_l, v_l, sums, slope, table, origin, start, rows, first, low,
+    high, length, factor,
+    COLS: tl.constexpr, DK: tl.constexpr, DV: tl.constexpr, NEAR: tl.constexpr,
+    MASKED: tl.constexpr, EVEN: tl.constexpr, PRECISION: tl.constexpr,
 ):  # fmt: skip
     """The forward pass over keys from `low` to `high`."""
     ENDS: tl.constexpr = MASKED and not EVEN
@@ -48,6 +51,8 @@ def _attend(
                 c = read_numbers(sums, cols, length, float("inf"), ENDS)
             scores += bias_of_keys(c, slope, cols, origin, start)[None, :]
         if MASKED:
+            if table is not None:
+                scores += bias_of_near(table, rows, cols, NEAR)
             scores = tl.where(is_seen(rows, cols, first), scores, float("-inf"))
         higher = tl.maximum(most, tl.max(scores, 1))
         shift = tl.where(higher > float("-inf"), higher, 0.0)
@@ -63,22 +68,24 @@ def _attend(
 @triton.autotune(configs=configs_of(*FORWARD), **TUNED)
 @triton.jit(do_not_specialize=["bucket"])
 def forward_kernel(
-    Q, K, V, Sums, Slopes, Firsts, Out, Logs,
+    Q, K, V, Sums, Slopes, Table, Firsts, Out, Logs,
     q_b, q_h, q_l, k_b, k_h, k_l, v_b, v_h, v_l, o_b, o_h, o_l, c_b, c_h, f_b,
     heads, length, factor, bucket,
-    DK: tl.constexpr, DV: tl.constexpr, EVEN: tl.constexpr, PRECISION: tl.constexpr,
-    ROWS: tl.constexpr, COLS: tl.constexpr,
+    DK: tl.constexpr, DV: tl.constexpr, NEAR: tl.constexpr, EVEN: tl.constexpr,
+    PRECISION: tl.constexpr, ROWS: tl.constexpr, COLS: tl.constexpr,
 ):  # fmt: skip
     """o and L of a block of queries; those with most keys come first."""
     blocks = tl.cdiv(length, ROWS)
     head = tl.program_id(0) // blocks
     start = (blocks - 1 - tl.program_id(0) % blocks) * ROWS
     rows = start + tl.arange(0, ROWS)
-    sums, slope, firsts, first = Sums, Slopes, Firsts, None
+    sums, slope, table, firsts, first = Sums, Slopes, Table, Firsts, None
     if Sums is not None:
         sums = head_at(Sums, head, heads, c_b, c_h)
     if Slopes is not None:
         slope = tl.load(Slopes + head % heads)
+    if Table is not None:
+        table = Table + head % heads * NEAR
     if Firsts is not None:
         firsts = head_at(Firsts, head, heads, f_b, 0)
         first = read_numbers(firsts, rows, length, 0, not EVEN)
@@ -89,20 +96,20 @@ def forward_kernel(
     acc = tl.zeros([ROWS, DV], tl.float32)
     most = tl.full([ROWS], float("-inf"), tl.float32)
     total = tl.zeros([ROWS], tl.float32)
-    low, everybody, diagonal = key_range(firsts, start, length, ROWS, COLS)
+    low, everybody, diagonal = key_range(firsts, start, length, NEAR, ROWS, COLS)
     if firsts is not None:
         acc, most, total = _attend(
-            acc, most, total, q, K, V, k_l, v_l, sums, slope, origin, start, rows, first,
-            low, everybody, length, factor, COLS, DK, DV, True, EVEN, PRECISION,
+            acc, most, total, q, K, V, k_l, v_l, sums, slope, table, origin, start, rows, first,
+            low, everybody, length, factor, COLS, DK, DV, NEAR, True, EVEN, PRECISION,
         )  # fmt: skip
     acc, most, total = _attend(
-        acc, most, total, q, K, V, k_l, v_l, sums, slope, origin, start, rows, first,
-        everybody, diagonal, length, factor, COLS, DK, DV, False, EVEN, PRECISION,
+        acc, most, total, q, K, V, k_l, v_l, sums, slope, table, origin, start, rows, first,
+        everybody, diagonal, length, factor, COLS, DK, DV, NEAR, False, EVEN, PRECISION,
     )  # fmt: skip
     acc, most, total = _attend(
-        acc, most, total, q, K, V, k_l, v_l, sums, slope, origin, start, rows, first,
+        acc, most, total, q, K, V, k_l, v_l, sums, slope, table, origin, start, rows, first,
         diagonal, tl.minimum(start + ROWS, length), length, factor,
-        COLS, DK, DV, True, EVEN, PRECISION,
+        COLS, DK, DV, NEAR, True, EVEN, PRECISION,
     )  # fmt: skip
     some = total > 0
     acc = acc / tl.where(some, total, 1.0)[:, None]
@@ -139,10 +146,11 @@ def rows_kernel(
 
 @triton.jit
 def _gather_keys(
-    dk, dv, dc, k, v, Q, G, q_l, g_l, Logs, Delta, DQuery, DRows, sums, slope, c, cols,
-    firsts, low, high, length, factor,
-    ROWS: tl.constexpr, DK: tl.constexpr, DV: tl.constexpr, GROUP: tl.constexpr,
-    MASKED: tl.constexpr, EVEN: tl.constexpr, PRECISION: tl.constexpr,
+    dk, dv, dc, k, v, Q, G, q_l, g_l, Logs, Delta, DQuery, DGroups, DTable, sums, slope, table,
+    c, cols, firsts, low, high, length, factor,
+    ROWS: tl.constexpr, COLS: tl.constexpr, DK: tl.constexpr, DV: tl.constexpr,
+    GROUP: tl.constexpr, NEAR: tl.constexpr, MASKED: tl.constexpr, EVEN: tl.constexpr,
+    PRECISION: tl.constexpr,
 ):  # fmt: skip
     """The pass for dk, dv and dc over queries from `low` to `high`; scores are transposed."""
     coming = origin_of(sums, tl.minimum(low, length - 1) // GROUP * GROUP)
@@ -157,6 +165,8 @@ def _gather_keys(
             first = None
             if firsts is not None:
                 first = read_numbers(firsts, rows, length, 0, not EVEN)
+            if table is not None:
+                scores += tl.trans(bias_of_near(table, rows, cols, NEAR))
             scores = tl.where(tl.trans(is_seen(rows, cols, first)), scores, float("-inf"))
         logs = read_numbers(Logs, rows, length, float("inf"), not EVEN)
         weights = tl.exp2(scores - logs[None, :])
@@ -165,9 +175,13 @@ def _gather_keys(
         delta = read_numbers(Delta, rows, length, 0.0, not EVEN)
         ds = weights * (tl.dot(v, tl.trans(g), input_precision=PRECISION) - delta[None, :])
         if sums is not None:
-            dc -= tl.sum(ds, 1)
-            if DRows is not None:
-                add_numbers(DRows, rows, length, tl.sum(ds, 0), not EVEN)
+            of_keys = tl.sum(ds, 1)
+            dc -= of_keys
+            if DGroups is not None:  # by keys, whose sums are at hand, not by queries
+                at = DGroups + row // GROUP * LARGEST + tl.arange(0, COLS)
+                tl.atomic_add(at, of_keys, sem="relaxed")
+        if MASKED and table is not None:
+            add_near(DTable, rows, cols, tl.trans(ds), NEAR)
         ds = ds.to(q.dtype)
         dk = tl.dot(ds, q, dk, input_precision=PRECISION)
         if DQuery is not None:
@@ -179,24 +193,28 @@ def _gather_keys(
 @triton.autotune(configs=configs_of(*DKV), pre_hook=clear_dq, **TUNED)
 @triton.jit(do_not_specialize=["bucket"])
 def dkv_kernel(
-    Q, K, V, Sums, Slopes, Firsts, Lasts, Grad, Logs, Delta, DKey, DValue, DSums, DQuery, DRows,
+    Q, K, V, Sums, Slopes, Table, Firsts, Lasts, Grad, Logs, Delta,
+    DKey, DValue, DSums, DQuery, DGroups, DTable,
     q_b, q_h, q_l, k_b, k_h, k_l, v_b, v_h, v_l, g_b, g_h, g_l,
     dk_b, dk_h, dk_l, dv_b, dv_h, dv_l, c_b, c_h, f_b,
     heads, length, factor, scale, bucket,
-    DK: tl.constexpr, DV: tl.constexpr, EVEN: tl.constexpr, PRECISION: tl.constexpr,
-    GROUP: tl.constexpr, ROWS: tl.constexpr, COLS: tl.constexpr,
+    DK: tl.constexpr, DV: tl.constexpr, NEAR: tl.constexpr, EVEN: tl.constexpr,
+    PRECISION: tl.constexpr, GROUP: tl.constexpr, ROWS: tl.constexpr, COLS: tl.constexpr,
 ):  # fmt: skip
     """dk, dv and dc of a block of keys."""
     blocks = tl.cdiv(length, COLS)
     head = tl.program_id(0) // blocks
     start = tl.program_id(0) % blocks * COLS
     cols = start + tl.arange(0, COLS)
-    sums, slope, firsts, lasts, c = Sums, Slopes, Firsts, Lasts, None
+    sums, slope, table, firsts, lasts, c = Sums, Slopes, Table, Firsts, Lasts, None
     if Sums is not None:
         sums = head_at(Sums, head, heads, c_b, c_h)
         c = read_numbers(sums, cols, length, float("inf"), not EVEN)
     if Slopes is not None:
         slope = tl.load(Slopes + head % heads)
+    if Table is not None:
+        table = Table + head % heads * NEAR
+        DTable += (head.to(tl.int64) * tl.cdiv(length, LEAST) + start // LEAST) * NEAR
     if Firsts is not None:
         firsts = head_at(Firsts, head, heads, f_b, 0)
         lasts = head_at(Lasts, head, heads, f_b, 0)
@@ -208,27 +226,27 @@ def dkv_kernel(
     Delta += head.to(tl.int64) * length
     if DQuery is not None:
         DQuery += head.to(tl.int64) * length * DK
-    if DRows is not None:
-        DRows += head.to(tl.int64) * length
+    if DGroups is not None:
+        DGroups += head.to(tl.int64) * tl.cdiv(length, GROUP) * LARGEST
     dk = tl.zeros([COLS, DK], tl.float32)
     dv = tl.zeros([COLS, DV], tl.float32)
     dc = tl.zeros([COLS], tl.float32)
-    low, below, everybody, end = query_range(lasts, start, length, ROWS, COLS)
+    low, below, everybody, end = query_range(lasts, start, length, NEAR, ROWS, COLS)
     dk, dv, dc = _gather_keys(
-        dk, dv, dc, k, v, Q, Grad, q_l, g_l, Logs, Delta, DQuery, DRows, sums, slope, c, cols,
-        firsts, low, tl.minimum(below, end), length, factor,
-        ROWS, DK, DV, GROUP, True, EVEN, PRECISION,
+        dk, dv, dc, k, v, Q, Grad, q_l, g_l, Logs, Delta, DQuery, DGroups, DTable, sums, slope,
+        table, c, cols, firsts, low, tl.minimum(below, end), length, factor,
+        ROWS, COLS, DK, DV, GROUP, NEAR, True, EVEN, PRECISION,
     )  # fmt: skip
     dk, dv, dc = _gather_keys(
-        dk, dv, dc, k, v, Q, Grad, q_l, g_l, Logs, Delta, DQuery, DRows, sums, slope, c, cols,
-        firsts, below, tl.minimum(everybody, end), length, factor,
-        ROWS, DK, DV, GROUP, False, EVEN, PRECISION,
+        dk, dv, dc, k, v, Q, Grad, q_l, g_l, Logs, Delta, DQuery, DGroups, DTable, sums, slope,
+        table, c, cols, firsts, below, tl.minimum(everybody, end), length, factor,
+        ROWS, COLS, DK, DV, GROUP, NEAR, False, EVEN, PRECISION,
     )  # fmt: skip
     if lasts is not None:
         dk, dv, dc = _gather_keys(
-            dk, dv, dc, k, v, Q, Grad, q_l, g_l, Logs, Delta, DQuery, DRows, sums, slope, c, cols,
-            firsts, everybody, end, length, factor,
-            ROWS, DK, DV, GROUP, True, EVEN, PRECISION,
+            dk, dv, dc, k, v, Q, Grad, q_l, g_l, Logs, Delta, DQuery, DGroups, DTable, sums,
+            slope, table, c, cols, firsts, everybody, end, length, factor,
+            ROWS, COLS, DK, DV, GROUP, NEAR, True, EVEN, PRECISION,
         )  # fmt: skip
     put_rows(head_at(DKey, head, heads, dk_b, dk_h), cols, dk_l, length, dk * scale, DK, not EVEN)
     put_rows(head_at(DValue, head, heads, dv_b, dv_h), cols, dv_l, length, dv, DV, not EVEN)
@@ -238,10 +256,10 @@ def dkv_kernel(
 
 @triton.jit
 def _gather_queries(
-    dq, row_sums, q, g, K, V, k_l, v_l, logs, delta, sums, slope, origin, start, rows, first,
-    low, high, length, factor,
-    COLS: tl.constexpr, DK: tl.constexpr, DV: tl.constexpr, MASKED: tl.constexpr,
-    EVEN: tl.constexpr, PRECISION: tl.constexpr,
+    dq, row_sums, q, g, K, V, k_l, v_l, logs, delta, sums, slope, table, origin, start, rows,
+    first, low, high, length, factor,
+    COLS: tl.constexpr, DK: tl.constexpr, DV: tl.constexpr, NEAR: tl.constexpr,
+    MASKED: tl.constexpr, EVEN: tl.constexpr, PRECISION: tl.constexpr,
 ):  # fmt: skip
     """The pass for dq and sums of rows over keys from `low` to `high`."""
     ENDS: tl.constexpr = MASKED and not EVEN
@@ -255,6 +273,8 @@ def _gather_queries(
                 c = read_numbers(sums, cols, length, float("inf"), ENDS)
             scores += bias_of_keys(c, slope, cols, origin, start)[None, :]
         if MASKED:
+            if table is not None:
+                scores += bias_of_near(table, rows, cols, NEAR)
             scores = tl.where(is_seen(rows, cols, first), scores, float("-inf"))
         weights = tl.exp2(scores - logs[:, None])
         v = read_rows(V, cols, v_l, length, DV, ENDS)
@@ -267,22 +287,24 @@ def _gather_queries(
 @triton.autotune(configs=configs_of(*DQ), **TUNED)
 @triton.jit(do_not_specialize=["bucket"])
 def dq_kernel(
-    Q, K, V, Sums, Slopes, Firsts, Grad, Logs, Delta, DQuery, DRows,
+    Q, K, V, Sums, Slopes, Table, Firsts, Grad, Logs, Delta, DQuery, DRows,
     q_b, q_h, q_l, k_b, k_h, k_l, v_b, v_h, v_l, g_b, g_h, g_l, dq_b, dq_h, dq_l, c_b, c_h, f_b,
     heads, length, factor, scale, bucket,
-    DK: tl.constexpr, DV: tl.constexpr, EVEN: tl.constexpr, PRECISION: tl.constexpr,
-    ROWS: tl.constexpr, COLS: tl.constexpr,
+    DK: tl.constexpr, DV: tl.constexpr, NEAR: tl.constexpr, EVEN: tl.constexpr,
+    PRECISION: tl.constexpr, ROWS: tl.constexpr, COLS: tl.constexpr,
 ):  # fmt: skip
     """dq, and the sums of rows of dS, of a block of queries; those with most keys come first."""
     blocks = tl.cdiv(length, ROWS)
     head = tl.program_id(0) // blocks
     start = (blocks - 1 - tl.program_id(0) % blocks) * ROWS
     rows = start + tl.arange(0, ROWS)
-    sums, slope, firsts, first = Sums, Slopes, Firsts, None
+    sums, slope, table, firsts, first = Sums, Slopes, Table, Firsts, None
     if Sums is not None:
         sums = head_at(Sums, head, heads, c_b, c_h)
     if Slopes is not None:
         slope = tl.load(Slopes + head % heads)
+    if Table is not None:
+        table = Table + head % heads * NEAR
     if Firsts is not None:
         firsts = head_at(Firsts, head, heads, f_b, 0)
         first = read_numbers(firsts, rows, length, 0, not EVEN)
@@ -296,20 +318,21 @@ def dq_kernel(
     logs -= bias_of_queries(sums, slope, rows, origin, start, length, not EVEN)
     dq = tl.zeros([ROWS, DK], tl.float32)
     row_sums = tl.zeros([ROWS], tl.float32)
-    low, everybody, diagonal = key_range(firsts, start, length, ROWS, COLS)
+    low, everybody, diagonal = key_range(firsts, start, length, NEAR, ROWS, COLS)
     if firsts is not None:
         dq, row_sums = _gather_queries(
-            dq, row_sums, q, g, K, V, k_l, v_l, logs, delta, sums, slope, origin, start, rows,
-            first, low, everybody, length, factor, COLS, DK, DV, True, EVEN, PRECISION,
+            dq, row_sums, q, g, K, V, k_l, v_l, logs, delta, sums, slope, table, origin, start,
+            rows, first, low, everybody, length, factor,
+            COLS, DK, DV, NEAR, True, EVEN, PRECISION,
         )  # fmt: skip
     dq, row_sums = _gather_queries(
-        dq, row_sums, q, g, K, V, k_l, v_l, logs, delta, sums, slope, origin, start, rows, first,
-        everybody, diagonal, length, factor, COLS, DK, DV, False, EVEN, PRECISION,
+        dq, row_sums, q, g, K, V, k_l, v_l, logs, delta, sums, slope, table, origin, start, rows,
+        first, everybody, diagonal, length, factor, COLS, DK, DV, NEAR, False, EVEN, PRECISION,
     )  # fmt: skip
     dq, row_sums = _gather_queries(
-        dq, row_sums, q, g, K, V, k_l, v_l, logs, delta, sums, slope, origin, start, rows, first,
-        diagonal, tl.minimum(start + ROWS, length), length, factor,
-        COLS, DK, DV, True, EVEN, PRECISION,
+        dq, row_sums, q, g, K, V, k_l, v_l, logs, delta, sums, slope, table, origin, start, rows,
+        first, diagonal, tl.minimum(start + ROWS, length), length, factor,
+        COLS, DK, DV, NEAR, True, EVEN, PRECISION,
     )  # fmt: skip
     put_rows(head_at(DQuery, head, heads, dq_b, dq_h), rows, dq_l, length, dq * scale, DK, not EVEN)
     if DRows is not None:

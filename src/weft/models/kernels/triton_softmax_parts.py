@@ -16,8 +16,10 @@ from weft.models.kernels.triton_tiles import SHORT, interpreting
 LOG2E = tl.constexpr(1.4426950408889634)
 WIDEST = 128
 """Heads that are wider do not fit."""
-LARGEST = 128
+LARGEST = tl.constexpr(128)
 """The largest block; a length that is a multiple needs no masks at the end."""
+LEAST = tl.constexpr(16)
+"""The smallest block of keys."""
 
 FILLING = 2**16
 """How many rows of queries it takes to keep a GPU busy."""
@@ -49,14 +51,14 @@ def _fitting(configs: Sequence[Any], arguments: dict[str, Any], **_: Any) -> lis
 
 
 def clear_dq(arguments: dict[str, Any], reset_only: bool = False) -> None:
-    """Forget what trials have added to dq and to sums of rows."""
-    for name in ("DQuery", "DRows"):
+    """Forget what trials have added up."""
+    for name in ("DQuery", "DGroups", "DTable"):
         if arguments[name] is not None:
             arguments[name].zero_()
 
 
 TUNED: dict[str, Any] = {
-    "key": ["bucket", "DK", "DV", "EVEN"],
+    "key": ["bucket", "DK", "DV", "NEAR", "EVEN"],
     "prune_configs_by": {"early_config_prune": _fitting},
 }
 FORWARD = ((128, 64, 4, 3), (128, 128, 8, 3), (128, 64, 8, 3), (64, 64, 4, 3), (64, 64, 4, 2))
@@ -96,15 +98,6 @@ def add_rows(base, places, length, tile, WIDTH: tl.constexpr, MASKED: tl.constex
         tl.atomic_add(at, tile, mask=places[:, None] < length, sem="relaxed")
     else:
         tl.atomic_add(at, tile, sem="relaxed")
-
-
-@triton.jit
-def add_numbers(base, places, length, numbers, MASKED: tl.constexpr):
-    """Add to the numbers of some tokens."""
-    if MASKED:
-        tl.atomic_add(base + places, numbers, mask=places < length, sem="relaxed")
-    else:
-        tl.atomic_add(base + places, numbers, sem="relaxed")
 
 
 @triton.jit
@@ -149,6 +142,22 @@ def bias_of_keys(c, slope, places, origin, at):
 
 
 @triton.jit
+def bias_of_near(table, rows, cols, NEAR: tl.constexpr):
+    """The bias of pairs that are near each other, queries (down) by keys (across)."""
+    back = rows[:, None] - cols[None, :]
+    near = (back >= 0) & (back < NEAR)
+    return tl.load(table + back, mask=near, other=0.0) * LOG2E
+
+
+@triton.jit
+def add_near(base, rows, cols, ds, NEAR: tl.constexpr):
+    """Add what pairs want to the distances that they have."""
+    back = rows[:, None] - cols[None, :]
+    near = (back >= 0) & (back < NEAR)
+    tl.atomic_add(base + back, ds, mask=near, sem="relaxed")
+
+
+@triton.jit
 def bias_of_queries(sums, slope, places, origin, at, length, MASKED: tl.constexpr):
     """u of queries, relative to that of the origin; padding counts as the origin."""
     bias = tl.zeros_like(places).to(tl.float32)
@@ -170,9 +179,14 @@ def is_seen(rows, cols, first):
 
 
 @triton.jit
-def key_range(firsts, start, length, ROWS: tl.constexpr, COLS: tl.constexpr):
-    """Of a block of queries: where its keys begin, where all see all, where the diagonal begins."""
+def key_range(firsts, start, length, NEAR: tl.constexpr, ROWS: tl.constexpr, COLS: tl.constexpr):
+    """Of a block of queries: where its keys begin, where all see all, where the diagonal begins.
+
+    What is near, and has biases of its own, counts as the diagonal.
+    """
     diagonal = start // COLS * COLS
+    if NEAR > 0:
+        diagonal = tl.maximum(start - NEAR + 1, 0) // COLS * COLS
     if firsts is None:
         return 0, 0, diagonal
     else:
@@ -182,10 +196,12 @@ def key_range(firsts, start, length, ROWS: tl.constexpr, COLS: tl.constexpr):
 
 
 @triton.jit
-def query_range(lasts, start, length, ROWS: tl.constexpr, COLS: tl.constexpr):
+def query_range(lasts, start, length, NEAR: tl.constexpr, ROWS: tl.constexpr, COLS: tl.constexpr):
     """Of a block of keys: where queries begin, leave the diagonal, no longer see all, and end."""
     low = start // ROWS * ROWS
     below = tl.cdiv(start + COLS, ROWS) * ROWS
+    if NEAR > 0:
+        below = tl.cdiv(start + COLS + NEAR - 1, ROWS) * ROWS
     if lasts is None:
         return low, below, length, length
     else:
