@@ -26,10 +26,10 @@ of neighbours. Scores are in units of log2, for exp2. The passes:
     dq        a block of queries, over keys: dq_i = scale sum_j dS_ij k_j
 
 Rows of dS sum to 0, so c should have no gradient by way of u_i. In bfloat16 they do not quite: D is
-of an o that was rounded. What a gate is told is a sum of dc over all later tokens, in which such
-remainders would add up to a tenth of it. So they are kept, for groups of rows together, and taken
-back: sums for every row by itself took a quarter of the whole pass, those for groups fall out of
-dc.
+of an o that was rounded, and P was. What a gate is told is a sum of dc over all later tokens, in
+which such remainders would add up to a fifth of it. So where there are gates, what rounding took
+from o is kept too; and what is left of the sums is taken back, for groups of rows together: sums
+for every row by itself took a quarter of the whole pass, those for groups fall out of dc.
 
 The dkv pass also adds up dq, by atomic additions in float32, which costs 5 products where two
 passes cost 7; the order of additions differs between runs. Where PyTorch is told to be
@@ -73,17 +73,20 @@ def _forward(
     table: Tensor | None,
     firsts: Tensor | None,
     scale: float,
-) -> tuple[Tensor, Tensor]:
-    """o (b h l v) and L (b h l)."""
+) -> tuple[Tensor, Tensor, Tensor]:
+    """o (b h l v), L (b h l), and what rounding took from o, where there are gates to be told."""
     query, key, value = _dense(query), _dense(key), _dense(value)
-    out, logs = _forward_shapes(query, key, value, sums, slopes, table, firsts, scale)
+    found: tuple[Tensor, Tensor, Tensor] = _forward_shapes(
+        query, key, value, sums, slopes, table, firsts, scale
+    )
+    out, logs, rest = found
     heads, length = query.shape[1:3]
     forward_kernel[_grid("ROWS", query)](
-        query, key, value, sums, slopes, table, firsts, out, logs,
+        query, key, value, sums, slopes, table, firsts, out, _some(rest), logs,
         *_strides(query, key, value, out), *_pair(sums), _first_stride(firsts),
         heads, length, scale * LOG2E.value, bucket_of(query), **_constants(query, value, table),
     )  # fmt: skip
-    return out, logs
+    return found
 
 
 @_forward.register_fake
@@ -96,9 +99,11 @@ def _forward_shapes(
     table: Tensor | None,
     firsts: Tensor | None,
     scale: float,
-) -> tuple[Tensor, Tensor]:
+) -> tuple[Tensor, Tensor, Tensor]:
     logs = query.new_empty(query.shape[:3], dtype=torch.float32)
-    return empty_heads(query, value.shape[-1]), logs
+    rounded = sums is not None and query.dtype != torch.float32
+    rest = empty_heads(query, value.shape[-1]) if rounded else query.new_empty(0)
+    return empty_heads(query, value.shape[-1]), logs, rest
 
 
 @torch.library.custom_op("weft::biased_attention_backward", mutates_args=())
@@ -113,18 +118,19 @@ def _backward(
     firsts: Tensor | None,
     out: Tensor,
     logs: Tensor,
+    rest: Tensor,
     scale: float,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
     """dq, dk, dv, dc (b h l) and dt (h n); the last two are empty where there is no c or t."""
     grad, query, key, value = _dense(grad), _dense(query), _dense(key), _dense(value)
     grads: tuple[Tensor, Tensor, Tensor, Tensor, Tensor] = _backward_shapes(
-        grad, query, key, value, sums, slopes, table, firsts, out, logs, scale
+        grad, query, key, value, sums, slopes, table, firsts, out, logs, rest, scale
     )
     dq, dk, dv, dc, dt = grads
-    delta, relative = _of_rows(out, grad, logs, sums, slopes)
+    delta, relative = _of_rows(out, rest, grad, logs, sums, slopes)
     inputs = (query, key, value, sums, slopes, table, firsts)
     strides = _strides(query, key, value, grad)
-    rest = (*_pair(sums), _first_stride(firsts), query.shape[1], query.shape[2])
+    sizes = (*_pair(sums), _first_stride(firsts), query.shape[1], query.shape[2])
     numbers = (scale * LOG2E.value, scale, bucket_of(query))
     constants = _constants(query, value, table)
     fixed = torch.are_deterministic_algorithms_enabled()
@@ -133,7 +139,7 @@ def _backward(
     near = None if table is None else _zeros(query, _count(query, LEAST.value), table.shape[1])
     dkv_kernel[_grid("COLS", query)](
         *inputs, _lasts(firsts), grad, relative, delta, dk, dv, dc, added, groups, near,
-        *strides, *_strides(dk, dv), *rest, *numbers, **constants, GROUP=GROUP,
+        *strides, *_strides(dk, dv), *sizes, *numbers, **constants, GROUP=GROUP,
     )  # fmt: skip
     if near is not None:
         torch.sum(near, (0, 2), out=dt)
@@ -145,7 +151,7 @@ def _backward(
     row_sums = None if sums is None else torch.empty_like(logs)
     dq_kernel[_grid("ROWS", query)](
         *inputs, grad, logs, delta, dq, row_sums,
-        *strides, *_strides(dq), *rest, *numbers, **constants,
+        *strides, *_strides(dq), *sizes, *numbers, **constants,
     )  # fmt: skip
     if row_sums is not None:
         dc.add_(row_sums)
@@ -164,6 +170,7 @@ def _backward_shapes(
     firsts: Tensor | None,
     out: Tensor,
     logs: Tensor,
+    rest: Tensor,
     scale: float,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
     dq, dk = empty_heads(query, query.shape[-1]), empty_heads(query, query.shape[-1])
@@ -172,13 +179,13 @@ def _backward_shapes(
     return dq, dk, empty_heads(query, value.shape[-1]), dc, dt
 
 
-def _setup(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
+def _setup(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
     *tensors, ctx.scale = inputs
     ctx.save_for_backward(*tensors, *output)
     ctx.set_materialize_grads(False)
 
 
-def _gradients(ctx: Any, grad: Tensor | None, _: Tensor | None) -> tuple[Tensor | None, ...]:
+def _gradients(ctx: Any, grad: Tensor | None, *_: Tensor | None) -> tuple[Tensor | None, ...]:
     if grad is None:
         return (None,) * 8
     dq, dk, dv, dc, dt = _backward(grad, *ctx.saved_tensors, ctx.scale)
@@ -248,16 +255,26 @@ def _lasts(firsts: Tensor | None) -> Tensor | None:
 
 
 def _of_rows(
-    out: Tensor, grad: Tensor, logs: Tensor, sums: Tensor | None, slopes: Tensor | None
+    out: Tensor,
+    rest: Tensor,
+    grad: Tensor,
+    logs: Tensor,
+    sums: Tensor | None,
+    slopes: Tensor | None,
 ) -> tuple[Tensor, Tensor]:
     """D, and L relative to groups (b h l)."""
     batch, heads, length, width = out.shape
     delta, relative = torch.empty_like(logs), torch.empty_like(logs)
     rows_kernel[(triton.cdiv(length, GROUP) * batch * heads,)](
-        out, grad, logs, sums, slopes, delta, relative, *_strides(out, grad), *_pair(sums),
-        heads, length, DV=width, GROUP=GROUP,
+        out, _some(rest), grad, logs, sums, slopes, delta, relative,
+        *_strides(out, grad), *_pair(sums), heads, length, DV=width, GROUP=GROUP,
     )  # fmt: skip
     return delta, relative
+
+
+def _some(tensor: Tensor) -> Tensor | None:
+    """None for a tensor of nothing: operators cannot return None."""
+    return tensor if tensor.numel() else None
 
 
 def _zeros(query: Tensor, count: int, width: int) -> Tensor:

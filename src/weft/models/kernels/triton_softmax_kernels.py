@@ -68,7 +68,7 @@ def _attend(
 @triton.autotune(configs=configs_of(*FORWARD), **TUNED)
 @triton.jit(do_not_specialize=["bucket"])
 def forward_kernel(
-    Q, K, V, Sums, Slopes, Table, Firsts, Out, Logs,
+    Q, K, V, Sums, Slopes, Table, Firsts, Out, Rest, Logs,
     q_b, q_h, q_l, k_b, k_h, k_l, v_b, v_h, v_l, o_b, o_h, o_l, c_b, c_h, f_b,
     heads, length, factor, bucket,
     DK: tl.constexpr, DV: tl.constexpr, NEAR: tl.constexpr, EVEN: tl.constexpr,
@@ -114,6 +114,9 @@ def forward_kernel(
     some = total > 0
     acc = acc / tl.where(some, total, 1.0)[:, None]
     put_rows(head_at(Out, head, heads, o_b, o_h), rows, o_l, length, acc, DV, not EVEN)
+    if Rest is not None:
+        rest = acc - acc.to(Out.dtype.element_ty).to(tl.float32)
+        put_rows(head_at(Rest, head, heads, o_b, o_h), rows, o_l, length, rest, DV, not EVEN)
     own = bias_of_queries(sums, slope, rows, origin, start, length, not EVEN)
     logs = tl.where(some, most + tl.log2(tl.where(some, total, 1.0)) + own, float("inf"))
     tl.store(Logs + head.to(tl.int64) * length + rows, logs, mask=rows < length)
@@ -121,7 +124,7 @@ def forward_kernel(
 
 @triton.jit
 def rows_kernel(
-    Out, Grad, Logs, Sums, Slopes, Delta, Relative, o_b, o_h, o_l, g_b, g_h, g_l, c_b, c_h,
+    Out, Rest, Grad, Logs, Sums, Slopes, Delta, Relative, o_b, o_h, o_l, g_b, g_h, g_l, c_b, c_h,
     heads, length, DV: tl.constexpr, GROUP: tl.constexpr,
 ):  # fmt: skip
     """D_i, and L_i without u_i as seen from the first token of a group."""
@@ -135,9 +138,12 @@ def rows_kernel(
     if Slopes is not None:
         slope = tl.load(Slopes + head % heads)
     out = read_rows(head_at(Out, head, heads, o_b, o_h), rows, o_l, length, DV, True)
+    out = out.to(tl.float32)
+    if Rest is not None:
+        out += read_rows(head_at(Rest, head, heads, o_b, o_h), rows, o_l, length, DV, True)
     grad = read_rows(head_at(Grad, head, heads, g_b, g_h), rows, g_l, length, DV, True)
     at = head.to(tl.int64) * length + rows
-    delta = tl.sum(out.to(tl.float32) * grad.to(tl.float32), 1)
+    delta = tl.sum(out * grad.to(tl.float32), 1)
     tl.store(Delta + at, delta, mask=rows < length)
     logs = tl.load(Logs + at, mask=rows < length, other=0.0)
     logs -= bias_of_queries(sums, slope, rows, origin_of(sums, start), start, length, True)
