@@ -10,7 +10,7 @@ setup: .venv/ready
 .venv/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
 	PIP_CONSTRAINT=constraints.txt $(BIN)/pip install --quiet --disable-pip-version-check \
-		--editable ".[torch,dev]"
+		--editable ".[torch,plots,dev]"
 	touch $@
 
 demo: setup
@@ -34,6 +34,7 @@ bench-gpu: setup
 	$(BIN)/python bench/gpu_models.py train
 	$(BIN)/python bench/gpu_models.py errors
 	$(BIN)/python bench/gpu_models.py memory
+	$(BIN)/python bench/gpu_training.py
 
 format: setup
 	$(BIN)/ruff format .

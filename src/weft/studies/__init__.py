@@ -5,11 +5,11 @@ from __future__ import annotations
 from weft.errors import WeftError, did_you_mean
 from weft.studies.parity import PARITY
 from weft.studies.scan import SCAN
-from weft.studies.study import Row, Scale, Study
+from weft.studies.study import Picture, Row, Scale, Study
 
 STUDIES = {one.name: one for one in (PARITY, SCAN)}
 
-__all__ = ["STUDIES", "Row", "Scale", "Study", "study"]
+__all__ = ["STUDIES", "Picture", "Row", "Scale", "Study", "study"]
 
 
 def study(name: str) -> Study:

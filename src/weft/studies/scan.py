@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from weft.studies.study import Row, Scale, Study
+from weft.studies.study import Picture, Row, Scale, Study
 
 LAYERS = ("2", "6", "16", "32", "64", "128", "256")
 
@@ -110,6 +110,7 @@ SCAN = Study(
     rows=_rows(),
     columns=COLUMNS,
     scales={"small": SMALL, "paper": FULL},
+    figures=(Picture("depth", "Test accuracy by number of layers (figure 18)", "depth", "split"),),
     notes=(
         "Layers are those of the encoder; the decoder has as many.",
         "Positions are told to encoder and decoder alike; the paper varies the encoder's alone.",

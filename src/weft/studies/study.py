@@ -9,9 +9,9 @@ study that is started again goes on where it was.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
 from weft.errors import WeftError, did_you_mean
 from weft.training.config import TrainingConfig
@@ -54,6 +54,25 @@ class Scale:
 
 
 @dataclass(frozen=True)
+class Picture:
+    """A figure of the report.
+
+    Attributes:
+        name: part of its file's.
+        shown: what it shows, in words.
+        kind: accuracy along an axis, the mean class `chosen` along it, or accuracy by `depth`.
+        panels: the column of the header that tells panels apart.
+        axis: the axis of the task.
+    """
+
+    name: str
+    shown: str
+    kind: Literal["accuracy", "chosen", "depth"]
+    panels: str
+    axis: str = ""
+
+
+@dataclass(frozen=True)
 class Study:
     """A table of a paper, as runs.
 
@@ -66,6 +85,8 @@ class Study:
         rows: all of them, in the paper's order.
         columns: of the table: the name of a split, and what it is called.
         scales: by name.
+        drawn: the splits that figures are drawn from, none within another; all if left out.
+        figures: of the report.
         notes: what differs from the paper, for the report.
         given: what a user must give to run it, as `key: what it is`, such as where files are.
     """
@@ -78,6 +99,8 @@ class Study:
     rows: tuple[Row, ...]
     columns: Mapping[str, str]
     scales: Mapping[str, Scale]
+    drawn: tuple[str, ...] = ()
+    figures: tuple[Picture, ...] = ()
     notes: tuple[str, ...] = ()
     given: Mapping[str, str] = field(default_factory=dict)
 
@@ -104,8 +127,6 @@ class Study:
 
     def only(self, wanted: Sequence[str]) -> Study:
         """The same with those rows alone that have some of these labels, or all where none is."""
-        from dataclasses import replace
-
         known = sorted({label for row in self.rows for label in row.labels})
         for label in wanted:
             if label not in known:

@@ -1,0 +1,125 @@
+"""The figures of studies: accuracy along an axis, and accuracy by the number of layers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from weft.errors import WeftError
+from weft.studies.results import Line, Results
+from weft.studies.study import Study
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+SIZE = (4.0, 3.0)
+"""Of one panel, in inches."""
+
+
+def draw(study: Study, results: Results, folder: Path, stem: str) -> list[tuple[Path, str]]:
+    """Draw what a study asks for; gives the files with what they show."""
+    found: list[tuple[Path, str]] = []
+    for wanted in study.figures:
+        if wanted.kind == "depth":
+            figure = by_depth(study, results, wanted.panels)
+        else:
+            figure = along(study, results, wanted.axis, wanted.panels, wanted.kind)
+        if figure is None:
+            continue
+        for ending in ("svg", "png"):
+            path = folder / f"{stem}-{wanted.name}.{ending}"
+            figure.savefig(path, dpi=150, metadata={"Date": None} if ending == "svg" else None)
+        found.append((folder / f"{stem}-{wanted.name}.svg", wanted.shown))
+    return found
+
+
+def along(study: Study, results: Results, axis: str, panels: str, kind: str) -> Figure | None:
+    """A line for every row, along an axis; a panel for each of its labels in a column."""
+    groups = _grouped(study, results, panels)
+    if not any(_curve(line, axis, kind) for lines in groups.values() for line in lines):
+        return None
+    figure, axes = _panels(len(groups))
+    for place, (label, lines) in zip(axes, groups.items(), strict=True):
+        for line in lines:
+            curve = _curve(line, axis, kind)
+            name = _name(study, line, panels)
+            place.plot(list(curve), list(curve.values()), label=name, linewidth=1.2)
+        told = "average prediction" if kind == "chosen" else "accuracy"
+        _finish(place, f"{panels}: {label}", axis, told)
+    return figure
+
+
+def by_depth(study: Study, results: Results, panels: str) -> Figure | None:
+    """Accuracy on the last column by the number of layers, with the paper's dashed."""
+    column = list(study.columns)[-1]
+    groups = _grouped(study, results, panels)
+    if all(line.mean(column) is None for line in results.lines):
+        return None
+    figure, axes = _panels(len(groups))
+    depth = study.header.index("layers")
+    for place, (label, lines) in zip(axes, groups.items(), strict=True):
+        for number, (name, some) in enumerate(_series(study, lines, panels).items()):
+            ours = [(int(line.labels[depth]), line.mean(column)) for line in some]
+            paper = [(int(line.labels[depth]), line.paper.get(column)) for line in some]
+            color = f"C{number}"
+            place.plot(*_points(ours), color=color, marker="o", markersize=3, label=name)
+            place.plot(*_points(paper), color=color, linestyle="--", linewidth=0.8)
+        place.set_xscale("log", base=2)
+        _finish(place, f"{panels}: {label}", "layers", "accuracy (paper dashed)", top=None)
+    return figure
+
+
+def _series(study: Study, lines: Sequence[Line], panels: str) -> dict[str, list[Line]]:
+    """Lines that differ in depth alone, by what else they are called."""
+    found: dict[str, list[Line]] = {}
+    for line in lines:
+        found.setdefault(_name(study, line, panels, "layers"), []).append(line)
+    return found
+
+
+def _points(pairs: Sequence[tuple[int, float | None]]) -> tuple[list[int], list[float]]:
+    there = [(x, y) for x, y in pairs if y is not None]
+    return [x for x, _ in there], [y for _, y in there]
+
+
+def _curve(line: Line, axis: str, kind: str) -> dict[int, float]:
+    return (line.chosen if kind == "chosen" else line.curves).get(axis, {})
+
+
+def _grouped(study: Study, results: Results, column: str) -> dict[str, list[Line]]:
+    place = study.header.index(column)
+    found: dict[str, list[Line]] = {}
+    for line in results.lines:
+        found.setdefault(line.labels[place], []).append(line)
+    return found
+
+
+def _name(study: Study, line: Line, *without: str) -> str:
+    """What a line is called where some columns are said elsewhere."""
+    words = {"layers": "{} layers", "shared": "shared: {}", "positions": "{}", "split": "{}"}
+    return ", ".join(
+        words.get(column, "{}").format(label)
+        for column, label in zip(study.header, line.labels, strict=True)
+        if column not in without
+    )
+
+
+def _panels(count: int) -> tuple[Figure, Sequence[Any]]:
+    try:
+        from matplotlib.figure import Figure
+    except ModuleNotFoundError:
+        raise WeftError(
+            "figures need Matplotlib", remedy="Install it with: pip install 'weftwork[plots]'"
+        ) from None
+    figure = Figure(figsize=(SIZE[0] * count, SIZE[1]), layout="constrained")
+    return figure, figure.subplots(1, count, squeeze=False)[0]
+
+
+def _finish(place: Any, title: str, across: str, up: str, top: float | None = 1.03) -> None:
+    place.set_title(title, fontsize=9)
+    place.set_xlabel(across)
+    place.set_ylabel(up)
+    place.set_ylim(-0.03 if top else 0, top)
+    place.legend(fontsize=6)
+    place.grid(alpha=0.3)

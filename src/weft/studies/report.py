@@ -1,0 +1,85 @@
+"""A study's results as a page: the paper's figures beside ours, and how ours were made."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from weft.studies.figures import draw
+from weft.studies.results import Line, Results
+from weft.studies.study import Study
+
+
+def table(study: Study, results: Results) -> tuple[list[str], list[list[str]]]:
+    """The header and the rows of the table, as text."""
+    header = list(study.header)
+    for column, name in study.columns.items():
+        header.append(name)
+        if any(column in row.paper for row in study.rows):
+            header.append(f"paper: {name}")
+    header += ["steps", "minutes"]
+    return header, [_row(study, line) for line in results.lines]
+
+
+def _row(study: Study, line: Line) -> list[str]:
+    cells = list(line.labels)
+    for column in study.columns:
+        cells.append(_shares(line.accuracy.get(column, ()), line.statuses))
+        if any(column in row.paper for row in study.rows):
+            cells.append(f"{line.paper[column]:.0%}" if column in line.paper else "")
+    steps = ", ".join(f"{step:,}" for step in line.steps)
+    return [*cells, steps, f"{sum(line.seconds) / 60:.1f}"]
+
+
+def _shares(found: Sequence[float], statuses: Sequence[str]) -> str:
+    """The accuracy of a cell: of one run, or the mean of several with the lowest and highest."""
+    if not found:
+        return statuses[0] if statuses else ""
+    mean = sum(found) / len(found)
+    if len(found) == 1:
+        return f"{mean:.1%}"
+    return f"{mean:.1%} ({min(found):.1%} to {max(found):.1%})"
+
+
+def markdown(study: Study, results: Results, pictures: Sequence[tuple[str, str]] = ()) -> str:
+    """The page; `pictures` are files and what they show."""
+    header, rows = table(study, results)
+    scale = study.scale(results.scale)
+    lines = [
+        f"# {study.title}",
+        "",
+        f"{study.source}, beside our runs at the scale `{results.scale}`: {scale.description}; "
+        f"{_seeds(scale.seeds)}.",
+        "",
+        "| " + " | ".join(header) + " |",
+        "|" + "---|" * len(header),
+        *("| " + " | ".join(row) + " |" for row in rows),
+        "",
+        *(f"![{shown}]({file})\n" for file, shown in pictures),
+        *(f"- {note}" for note in study.notes),
+        "",
+        "Made by:",
+        "",
+        f"    {results.command}",
+        "",
+        f"Commit {', '.join(results.commits) or 'unknown'}; {'; '.join(results.machines)}.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _seeds(count: int) -> str:
+    return "one seed, 0" if count == 1 else f"seeds 0 to {count - 1}"
+
+
+def write_report(study: Study, results: Results, folder: Path) -> list[Path]:
+    """Write table, figures and values into a folder; gives the files."""
+    folder.mkdir(parents=True, exist_ok=True)
+    stem = f"{study.name}-{results.scale}"
+    pictures = draw(study, results, folder, stem)
+    page = folder / f"{stem}.md"
+    page.write_text(
+        markdown(study, results, [(path.name, shown) for path, shown in pictures]), "utf-8"
+    )
+    values = folder / f"{stem}.json"
+    results.save(values)
+    return [page, values, *(path for path, _ in pictures)]
