@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+import torch
 from training_runs import SMALL, folder_of, lines, small, start, weights
 
 from weft.errors import WeftError
@@ -79,6 +80,28 @@ def test_killed_runs_end_like_undisturbed_ones(tmp_path: Path) -> None:
     assert kills
     train(config, runs=tmp_path / "often", device="cpu")
     same(folder_of(tmp_path / "once", config), folder_of(tmp_path / "often", config))
+
+
+def killed_often(folder: Path, kills: int) -> int:
+    """Kill a run so many times at random moments; how many it took to end like an undisturbed one.
+
+    Raises `AssertionError` where it ends differently.
+    """
+    torch.set_num_threads(1)  # as its processes have
+    config = small("optimiser.name=muon", "ema=0.9", "steps=3000", "evaluation.every=100")
+    train(config, runs=folder / "once", device="cpu")
+    rng = random.Random(1)
+    done = 0
+    while done < kills and killed(config, folder / "often", rng.uniform(0, 0.15)):
+        done += 1
+    train(config, runs=folder / "often", device="cpu")
+    same(folder_of(folder / "once", config), folder_of(folder / "often", config))
+    return done
+
+
+@pytest.mark.slow
+def test_twenty_kills_change_nothing(tmp_path: Path) -> None:
+    assert killed_often(tmp_path, 20) == 20
 
 
 class Cut(BaseException):

@@ -57,7 +57,10 @@ def commit() -> str | None:
     """The commit of Weft's source, with a + where files were changed; None outside of a repository.
 
     Only a repository that holds Weft itself counts, not one that it happens to be installed in.
+    Where the source was copied without its repository, WEFT_COMMIT can say which it is.
     """
+    if told := os.environ.get("WEFT_COMMIT"):
+        return told
     here = Path(__file__).parent
     try:
         known = _git(here, "ls-files", "--error-unmatch", Path(__file__).name)
