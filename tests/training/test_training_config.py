@@ -126,3 +126,27 @@ def test_schedules_have_the_values_that_they_promise() -> None:
     assert at("inverse-sqrt", 40) == 0.5
     assert at("constant", 110) == 1.0
     assert share(ScheduleConfig(warm_up=0), 1, 1) == pytest.approx(0.1)
+
+
+def test_defaults_are_what_names_of_runs_rest_on() -> None:
+    """Defaults are no part of a hash: where this fails, raise `FORMAT` with what is new here."""
+    found = json.dumps(TrainingConfig(task="parity").as_dict(), sort_keys=True)
+    defaults = {
+        "batch": 64, "bf16": False, "ema": 0.0, "evaluation": {"batch": 256, "every": 500,
+        "size": 1024, "splits": []}, "fused": False, "graphed": False, "initial": "depth-scaled",
+        "log_every": 20, "model": {}, "optimiser": {"betas": [0.9, 0.95], "clip": 1.0, "lr": 0.001,
+        "momentum": 0.95, "name": "adamw", "weight_decay": 0.1}, "parameters": {},
+        "preset": "nano", "schedule": {"floor": 0.1, "name": "cosine", "warm_up": 100}, "seed": 0,
+        "steps": 2000, "stop": {"accuracy": None, "divergence": 3.0, "patience": None,
+        "split": "train"}, "task": "parity", "tf32": False,
+    }  # fmt: skip
+    assert json.loads(found) == defaults
+
+
+def test_names_tell_apart_all_that_differs() -> None:
+    base = TrainingConfig(task="parity")
+    changes = ["seed=1", "steps=9", "optimiser.lr=2e-3", "model.width=24", "stop.accuracy=0.9",
+               "parameters.length=9", "schedule.floor=0.0", "bf16=true"]  # fmt: skip
+    names = {override(base, [change]).hash for change in changes}
+    assert len(names | {base.hash}) == len(changes) + 1
+    assert override(base, ["seed=1", "seed=0"]).hash == base.hash

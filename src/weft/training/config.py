@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields, is_dataclass
+from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -20,7 +20,9 @@ from weft.training.overriding import typed_fields
 if TYPE_CHECKING:
     from weft.tasks import Task
 
-FORMAT = 1
+FORMAT = 2
+"""Part of every hash; to be raised whenever a default changes."""
+
 KINDS = {"tag": "encoder", "lm": "decoder", "seq2seq": "encoder-decoder"}
 """Which kind of model does a task of which format, unless another is asked for."""
 
@@ -159,8 +161,11 @@ class TrainingConfig:
 
     @property
     def hash(self) -> str:
-        """Twelve hexadecimal digits that stand for all values."""
-        text = json.dumps({"format": FORMAT, **self.as_dict()}, sort_keys=True)
+        """Twelve hexadecimal digits that stand for all values.
+
+        Defaults are left out, so that keys which are new leave the names of runs as they were.
+        """
+        text = json.dumps({"format": FORMAT, **changed(self)}, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
     def as_dict(self) -> dict[str, Any]:
@@ -176,6 +181,19 @@ class TrainingConfig:
         told = {} if kind == "decoder" else {"position": "rotary"}
         given = {"outputs": task.outputs, "kind": kind, **told, **self.model}
         return preset(self.preset, **{"vocabulary": len(task.vocabulary), **given})
+
+
+def changed(config: Any) -> dict[str, Any]:
+    """What differs from the defaults, as plain values."""
+    found: dict[str, Any] = {}
+    for one in fields(config):
+        value = getattr(config, one.name)
+        if is_dataclass(value):
+            inner = changed(value)
+            found |= {one.name: inner} if inner else {}
+        elif one.default is MISSING or _plain(value) != _plain(one.default):
+            found[one.name] = _plain(value)
+    return found
 
 
 def training_config(values: Mapping[str, Any]) -> TrainingConfig:
