@@ -35,6 +35,7 @@ bench-gpu: setup
 	$(BIN)/python bench/gpu_models.py errors
 	$(BIN)/python bench/gpu_models.py memory
 	$(BIN)/python bench/gpu_training.py
+	$(BIN)/python bench/gpu_small.py
 
 format: setup
 	$(BIN)/ruff format .
