@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 import weft
-from weft.cli import compile, inspect, mechanisms, run, subleq, sweep, train
+from weft.cli import compile, inspect, mechanisms, minimal, run, subleq, sweep, train
 from weft.errors import WeftError
 
 app = typer.Typer(
@@ -36,6 +36,7 @@ app.command("train")(train.train_command)
 app.command("eval")(train.eval_command)
 app.command("runs")(train.runs_command)
 app.command("sweep")(sweep.sweep_command)
+app.command("minimal")(minimal.minimal_command)
 
 
 def _print_version(wanted: bool) -> None:

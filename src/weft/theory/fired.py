@@ -40,7 +40,7 @@ def fired_rules(used: Used, form: Form = "single") -> tuple[Rule, ...]:
     for name, states in used.states.items():
         for state, rule in firing(used.program, name, states):
             if rule is not None:
-                found.setdefault(_valued(rule, state) if form == "single" else rule)
+                found.setdefault(valued(rule, state) if form == "single" else rule)
     return tuple(found)
 
 
@@ -95,7 +95,7 @@ def allowed(states: Assignments, name: str, values: tuple[Any, ...]) -> Bools:
     return found
 
 
-def _valued(rule: Rule, state: Mapping[str, Any]) -> Rule:
+def valued(rule: Rule, state: Mapping[str, Any]) -> Rule:
     """The rule with the one value per constraint that a state has."""
     guard = tuple((name, (state[name],)) for name, _ in rule.guard)
     return Rule(guard, rule.variable, rule.old, rule.new, rule.where)
