@@ -98,7 +98,7 @@ def _shortened(rules: Sequence[Rule], rows: Rows, order: Order) -> list[Rule]:
 
 def _can_go(guards: Sequence[Guard], place: int, name: str, rows: Rows) -> bool:
     """Whether a constraint can be removed from a rule."""
-    if rows.needs(guards[place], name):
+    if rows.guards(guards[place], name):
         return False
     others = (guard for other, guard in enumerate(guards) if other != place)
     return apart_without(guards[place], name, others)
@@ -190,5 +190,5 @@ def kept_apart(rules: Sequence[Rule], states: States) -> tuple[tuple[Rule, str],
         rows = rows_of(states, name, old, group)
         for rule in group:
             guard = as_guard(rule)
-            found += [(rule, each) for each in guard if not rows.needs(guard, each)]
+            found += [(rule, each) for each in guard if not rows.guards(guard, each)]
     return tuple(found)

@@ -10,14 +10,17 @@ rule `variable: old -> new` must name it. Taken literally, it could go from near
 Appendix B.1 asks that no two rules of a variable are ever satisfied together, and does not say what
 becomes of a removal that breaks this. There are three readings:
 
-exclusive   it is not possible to remove what keeps two rules apart, in D or outside it
+exclusive   it is not possible to remove what keeps two rules apart, in D or outside it, or what
+            keeps a rule from reading a head that is undefined
 weights     the output is that of the compiled layer, where two rules that hold both write: what
             counts is whether some V in D satisfies all of a rule but this constraint
 logic       the output is f_R of the paper, which is defined wherever the rules that hold agree
 
 A set that is minimal by `weights` is so by `exclusive`, and one by `logic` is so by `weights`. The
 proof of theorem 2 needs `weights`. A program needs `exclusive`, or two of its rules could disagree
-on an input that was not trained on.
+on an input that was not trained on, and its weights could fire on the average that they hold where a
+head is undefined. (Appendix B leaves heads out; in the other readings a constraint on an undefined
+head is simply not satisfied, as its encoding is zero.)
 """
 
 from __future__ import annotations
@@ -30,6 +33,7 @@ import numpy as np
 
 from weft.errors import WeftError
 from weft.language.program import Program, Variable
+from weft.language.ranges import UNDEFINED
 from weft.language.rules import Rule
 from weft.theory.firing import Bools, Used, edge_values
 
@@ -135,6 +139,11 @@ class Rows:
         """Whether some assignment satisfies all of a guard but one constraint."""
         return bool(np.any(self.holding(guard, name) & ~self.allowed(name, guard[name])))
 
+    def guards(self, guard: Guard, name: str) -> bool:
+        """Likewise, where a head that is undefined may have any value."""
+        wary = {other: values | {UNDEFINED} for other, values in guard.items() if other != name}
+        return bool(np.any(self.holding(wary) & ~self.allowed(name, guard[name])))
+
 
 def rows_of(
     states: Used | Iterable[Mapping[str, Any]], variable: str, old: Any, rules: Sequence[Rule]
@@ -188,7 +197,7 @@ def _offences(rules: Sequence[Rule], rows: Rows, reading: Reading) -> Iterator[O
         for name in guard:
             if reading == "exclusive":
                 others = [other for other in guards if other is not guard]
-                kept = rows.needs(guard, name) or not apart_without(guard, name, others)
+                kept = rows.guards(guard, name) or not apart_without(guard, name, others)
             elif written is not None:
                 new = rows.holding(guard, name) & ~rows.allowed(name, guard[name])
                 kept = bool(np.any(new & ~written))
