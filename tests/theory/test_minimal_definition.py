@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from weft.errors import WeftError
+from weft.language.ranges import UNDEFINED
 from weft.language.rules import Rule
 from weft.theory import Offence, is_minimal, minimal_forms, observe, shortened
 from weft.theory.antecedents import documented, kept_apart, seeded
@@ -162,6 +163,48 @@ def test_constraints_that_only_keep_rules_apart_are_told(
     left = [rule for _, rule in shortened(rules, states)]
     by_weights = [(o.rule, o.constraint) for o in possible(left, states, "weights")]
     assert sorted(map(repr, kept_apart(left, states))) == sorted(map(repr, by_weights))
+
+
+MAYBE = ({"h": UNDEFINED}, {"h": 0}, {"h": 1})
+
+
+def unknown(rules: Iterable[Rule], values: dict[str, Any]) -> bool:
+    """Whether some rule would hold if undefined heads had the right value: it reads one."""
+    return any(
+        all(values[n] in allowed or values[n] is UNDEFINED for n, allowed in each.antecedent)
+        and any(values[n] is UNDEFINED for n, _ in each.antecedent)
+        for each in rules
+    )
+
+
+@few
+@given(
+    rule_sets(most=4),
+    st.lists(st.tuples(st.sampled_from(EVERY), st.sampled_from(MAYBE)), min_size=1, max_size=16),
+    st.lists(st.sampled_from([None, 0, 1]), min_size=4, max_size=4),
+)
+def test_no_rule_comes_to_read_an_undefined_head(
+    rules: list[Rule], pairs: list[tuple[State, dict[str, Any]]], tests: list[int | None]
+) -> None:
+    rules = [
+        each if value is None else Rule((*each.guard, ("h", (value,))), "x", each.old, each.new)
+        for each, value in zip(rules, tests, strict=False)
+    ]
+    states = [one | other for one, other in pairs]
+    states = [values for values in states if not unknown(rules, values)]
+    left = [each for _, each in shortened(rules, states)]
+    assert not any(unknown(left, values) for values in states)
+    for values in states:
+        assert output(left, values, "exclusive") == output(rules, values, "exclusive")
+    for place, each in enumerate(left):
+        for name, _ in each.guard:
+            guard = tuple((other, vs) for other, vs in each.guard if other != name)
+            cut = [*left[:place], Rule(guard, "x", each.old, each.new), *left[place + 1 :]]
+            assert (
+                any(unknown(cut, values) for values in states)
+                or any(output(cut, v, "exclusive") != output(left, v, "exclusive") for v in states)
+                or not all(len(holding(cut, v | h)) <= 1 for v in EVERY for h in MAYBE[1:])
+            )
 
 
 def rule(new: int, /, **guard: int) -> Rule:

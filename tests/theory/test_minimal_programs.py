@@ -14,6 +14,7 @@ import weft
 from random_programs import batches, programs
 from weft.compiler.check import check
 from weft.compiler.prove import prove
+from weft.compiler.running import input_numbers, run_model
 from weft.errors import WeftError
 from weft.interpreter.trace import read_state
 from weft.language.ranges import UNDEFINED
@@ -92,7 +93,7 @@ def test_on_its_training_set_it_does_the_same(name: str, constraints: bool, form
     assert (after.results, after.layers) == (before.results, before.layers)
 
 
-@settings(max_examples=60, derandomize=True, deadline=None)
+@settings(max_examples=40, derandomize=True, deadline=None)
 @given(st.data(), st.booleans())
 def test_random_programs_do_the_same_on_their_training_set(data: Any, constraints: bool) -> None:
     program, given_ = data.draw(programs()), data.draw(batches())
@@ -103,7 +104,8 @@ def test_random_programs_do_the_same_on_their_training_set(data: Any, constraint
     try:
         found = minimal(program, given_, constraints=constraints, layers=3)
     except WeftError as error:
-        assert "is undefined, which no rule can test" in error.what
+        if "is undefined, which no rule can test" not in error.what:
+            raise
         return
     after = weft.run_batch(found.program, given_, layers=3)
     assert after.outputs == before.outputs
@@ -126,17 +128,33 @@ def fired_here(program: weft.Program, tokens: Sequence[Any]) -> set[Rule]:
 
 
 @pytest.mark.parametrize("level", [0, 2])
-@pytest.mark.parametrize("name", ["parity", "parity-absolute", "parity-sum", "turing"])
+@pytest.mark.parametrize("name", ["parity", "parity-absolute", "parity-sum", "turing", "dyck"])
 @pytest.mark.parametrize("constraints", [False, True])
-def test_it_compiles_checks_and_is_proved(name: str, level: int, constraints: bool) -> None:
-    found = minimal(weft.program(name), samples(name, 6), constraints=constraints)
+def test_its_weights_do_the_same_on_the_training_set(
+    name: str, level: int, constraints: bool
+) -> None:
+    given_ = samples(name)
+    found = minimal(weft.program(name), given_, constraints=constraints)
     compiled = weft.compile(found.program, level=level, max_length=12)
     if level == 0:
         assert compiled.rules == len(found.rules) + len(found.original.rules.resets)
-    report = check(compiled, samples=20, max_length=8, layers=6)
-    # What the minimal program does on other inputs is wrong now and then, and compiled exactly.
-    assert report.difference is None or report.difference.variable == "the result"
-    assert prove(compiled.model, found.program, level=level, max_length=12).proved
+    done = run_model(compiled.model, input_numbers(found.program, given_))
+    expected = weft.run_batch(found.original, given_)
+    assert [tuple(row) for row in done.outputs] == list(map(code_row(found.original), expected))
+    assert tuple(done.layers) == expected.layers
+
+
+def code_row(program: weft.Program) -> Any:
+    codes = program.variables[program.definition.output].range.codes
+    return lambda run: tuple(codes[value] for value in run.outputs)
+
+
+@pytest.mark.parametrize("level", [0, 2])
+def test_where_no_undefined_head_is_tested_it_is_checked_and_proved(level: int) -> None:
+    found = minimal(weft.program("parity"), ["1011", "00"], constraints=True)
+    compiled = weft.compile(found.program, level=level)
+    assert check(compiled, samples=50, max_length=16).difference is None
+    assert prove(compiled.model, found.program, level=level, max_length=None).proved
 
 
 def test_the_papers_counts() -> None:

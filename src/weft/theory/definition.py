@@ -18,9 +18,9 @@ logic       the output is f_R of the paper, which is defined wherever the rules 
 
 A set that is minimal by `weights` is so by `exclusive`, and one by `logic` is so by `weights`. The
 proof of theorem 2 needs `weights`. A program needs `exclusive`, or two of its rules could disagree
-on an input that was not trained on, and its weights could fire on the average that they hold where a
-head is undefined. (Appendix B leaves heads out; in the other readings a constraint on an undefined
-head is simply not satisfied, as its encoding is zero.)
+on an input that was not trained on, and its weights could fire on the average that they hold
+where a head is undefined. (Appendix B leaves heads out; in the other readings a constraint on an
+undefined head is simply not satisfied, as its encoding is zero.)
 """
 
 from __future__ import annotations
