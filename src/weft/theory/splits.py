@@ -27,6 +27,7 @@ from weft.tasks.scan import Scan
 
 LENGTH = re.compile(r"length\s*(?:<=\s*(?P<most>\d+)|=\s*(?P<low>\d+)(?:\.\.(?P<high>\d+))?)")
 NAMED = re.compile(r"(?:(?P<task>[\w-]+)(?:\((?P<arguments>.*)\))?:)?(?P<split>[\w-]+)")
+WORD = re.compile(r"=\s*(?!True\b|False\b)([A-Za-z/.~][^,]*)")
 FORMS = "a split as in train, a task's as in addition(digits=3):train, length<=20, or a file"
 
 
@@ -78,7 +79,7 @@ def _task(name: str, wanted: str | None, arguments: str | None, written: str) ->
 
 def _parameters(arguments: str, written: str) -> dict[str, Any]:
     """`digits=3, order='plain'` as a dictionary; words need no quotes."""
-    quoted = re.sub(r"=\s*([A-Za-z/.~][^,]*)", lambda m: f"={m[1].strip()!r}", arguments)
+    quoted = WORD.sub(lambda found: f"={found[1].strip()!r}", arguments)
     try:
         call = ast.parse(f"f({quoted})", mode="eval").body
         assert isinstance(call, ast.Call)
