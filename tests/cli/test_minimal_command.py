@@ -51,7 +51,7 @@ def test_tables_in_the_terminal_and_as_markdown(tmp_path: Path) -> None:
     for part in (
         "3 training inputs",
         "'documented'",
-        "1 minimal forms",
+        "minimal forms of the rules that fired: 1",
         "done_left = 1, parity_left = 1 => parity: 1 -> 0",
         "constraint parity_left in `done = 0, done_left = 1, parity_left = 1 => parity: 0 -> 1`",
         "does not solve",

@@ -89,6 +89,29 @@ def test_coverage_is_what_traces_say_and_what_is_covered_is_right(name: str) -> 
     assert set(outcome.missing) == wanted - rules
 
 
+@pytest.mark.parametrize("name", ["parity", "dyck", "turing", "anbn"])
+def test_without_constraints_covered_means_the_same_at_every_layer(name: str) -> None:
+    program = weft.program(name)
+    train, test = samples(name, 6), samples(name, 30, seed=1)
+    found = minimal(program, train, constraints=True)
+    outcome = generalises(found, test)
+    tokens, resets = {token for each in train for token in each}, set(found.resets)
+    kinds = set()
+    for each, layers in zip(outcome.outcomes, outcome.used.layers, strict=True):
+        one, other = (
+            weft.run(p, each.tokens, layers=layers, trace=True).trace
+            for p in (program, found.program)
+        )
+        assert one is not None
+        assert other is not None
+        same = [layer.after for layer in one.layers] == [layer.after for layer in other.layers]
+        seen = set(each.tokens) <= tokens and traced(program, each.tokens)[1] <= resets
+        assert each.covered == (same and seen)
+        assert each.ending == "right" or not each.covered
+        kinds.add(each.covered)
+    assert True in kinds
+
+
 def test_definition_1_in_full_can_lose_what_the_papers_procedure_keeps() -> None:
     """All three rules fire on these, but nothing shows that a parity of 0 on the left is kept."""
     train = ["1", "10", "11"]

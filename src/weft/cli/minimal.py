@@ -107,7 +107,8 @@ def minimal_command(
         return
     _print(report)
     if forms:
-        new_console().print(f"the rules that fired have {_forms(left):,} minimal forms")
+        count = _forms(left)
+        new_console().print(f"minimal forms of the rules that fired: {count:,}")
     _print_lists(left, rules, dropped, limit)
 
 

@@ -74,7 +74,7 @@ def shortened(
         >>> used = observe(parity, ["10", "11"])
         >>> for _, rule in shortened(fired_rules(used), used):
         ...     print(rule.show(parity.variables))
-        done_left = 1 => parity: 0 -> 1
+        done = 0, done_left = 1 => parity: 0 -> 1
         done_left = 1, parity_left = 1 => parity: 1 -> 0
         done_left = 1 => done: 0 -> 1
     """

@@ -1,10 +1,11 @@
 """What a minimal program is worth on inputs that it was not made from (ALTA paper, section 3.2).
 
-An input is *covered* where the program's own run on it fires none but kept rules, resets counted,
-on tokens and positions that were seen: there the minimal program of the paper's procedure does the
-same, layer by layer. It is *right* where the minimal program comes to its end in as many layers as
-the program takes and gives the right answer. What is not covered may still be right: by luck (half
-of all parities), or because what is missing made no difference.
+An input is *covered* where nothing that was dropped is missed: its tokens and positions were seen,
+so were all values that heads bring, and in every state of the program's own run the rules that are
+left do what the program does. There the minimal program is the same, layer by layer. An input is
+*right* where the minimal program comes to its end in as many layers as the program takes and gives
+the right answer. What is not covered may still be right: by luck (half of all parities), or because
+what is missing made no difference.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from weft.interpreter.reference import has_halted
 from weft.interpreter.trace import Run
 from weft.language.program import Program, token_numbers
 from weft.language.rules import Rule
-from weft.theory.fired import Form, fired_resets, fired_rules, firing, valued
+from weft.theory.fired import fired_resets, fired_rules, firing, holding
 from weft.theory.firing import Bools, Codes, Inputs, Ticks, Used, moments, observe
 from weft.theory.minimising import Minimal
 
@@ -39,7 +40,7 @@ class Outcome:
             `failed` where its last stream cannot be decoded.
         answer: what it gives; where it has not halted, what could be read off it.
         expected: the right answer.
-        covered: whether the program's own run wants nothing that was dropped.
+        covered: whether nothing that was dropped is missed.
         reason: why it failed.
     """
 
@@ -83,7 +84,7 @@ class Generalisation:
 
     @property
     def covered(self) -> int:
-        """How many inputs want nothing that was dropped."""
+        """How many inputs miss nothing that was dropped."""
         return sum(outcome.covered for outcome in self.outcomes)
 
     @property
@@ -130,7 +131,7 @@ def generalises(found: Minimal, inputs: Inputs, *, layers: int | None = None) ->
 
 
 def coverage(found: Minimal, used: Used) -> Bools:
-    """Which inputs want nothing that was dropped."""
+    """Which inputs miss nothing that was dropped."""
     program, train = found.original, found.used
     named = any(variable.position is not None for variable in program.variables.values())
     by_token = any(variable.token is not None for variable in program.variables.values())
@@ -156,11 +157,15 @@ def coverage(found: Minimal, used: Used) -> Bools:
 
 
 def _strange(found: Minimal, used: Used, name: str) -> Codes:
-    """The assignments, as joint codes, in which a rule fires that did not in training."""
+    """The assignments, as joint codes, in which the rules that are left do something else."""
     states = used.states[name]
-    rules = fired_of(used.program, name, used, found.form)
-    known = set(found.fired)
-    bad = [place for place, rule in enumerate(rules) if rule is not None and rule not in known]
+    wanted = [rule and rule.new for _, rule in firing(used.program, name, states)]
+    given: list[Any] = [None] * len(states)
+    for rule in found.rules:
+        if rule.variable == name:
+            for row in np.flatnonzero(holding(rule, states)).tolist():
+                given[row] = rule.new
+    bad = [row for row, new in enumerate(wanted) if new != given[row]]
     return Ticks(used.program, name).keys({n: states.column(n)[bad] for n in states.names})
 
 
@@ -170,14 +175,6 @@ def _among(keys: Codes, some: Codes) -> Bools:
         return np.isin(keys[:, 0], some[:, 0])
     listed = set(map(tuple, some.tolist()))
     return np.asarray([tuple(key) in listed for key in keys.tolist()], np.bool_)
-
-
-def fired_of(program: Program, name: str, used: Used, form: Form) -> Sequence[Rule | None]:
-    """The rule of a variable that fires in each assignment, in a form."""
-    return [
-        rule if rule is None or form == "sets" else valued(rule, state)
-        for state, rule in firing(program, name, used.states[name])
-    ]
 
 
 def _outcomes(found: Minimal, used: Used, covered: Bools) -> list[Outcome]:

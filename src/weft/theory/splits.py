@@ -48,7 +48,7 @@ def split_inputs(
         >>> import weft
         >>> parity = weft.program("parity")
         >>> split_inputs(parity, "parity", "parity(length=3):train", size=4)
-        ['', '111', '1', '010']
+        ['001', '011', '01', '111']
     """
     text = written.strip()
     if Path(text).is_file():
