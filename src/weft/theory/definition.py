@@ -209,13 +209,11 @@ def _offences(rules: Sequence[Rule], rows: Rows, reading: Reading) -> Iterator[O
 
 def _written(rules: Sequence[Rule], held: list[Bools], rows: Rows, place: int) -> Bools:
     """Where other rules hold and write what this one writes, so that it makes no difference."""
-    same: Bools = np.zeros(rows.count, np.bool_)
-    differ: Bools = np.zeros(rows.count, np.bool_)
+    found: Bools = np.zeros(rows.count, np.bool_)
     for other, rule in enumerate(rules):
-        if other != place:
-            target = same if rule.new == rules[place].new else differ
-            target |= held[other]
-    return same & ~differ
+        if other != place and rule.new == rules[place].new:
+            found |= held[other]
+    return found
 
 
 def apart_without(guard: Guard, name: str, others: Iterable[Guard]) -> bool:
