@@ -12,52 +12,59 @@ from weft.errors import WeftError
 
 if TYPE_CHECKING:
     from weft.theory.fired import Form
+    from weft.theory.generalising import Generalisation
     from weft.theory.minimal_report import Report, Table
     from weft.theory.minimising import Minimal
 
 SPLIT = "a task's split (train, addition(digits=3):train), length<=20, or a file of inputs"
 
+Train = Annotated[
+    str, typer.Option("--train", metavar="SPLIT", help=f"What it is trained on: {SPLIT}.")
+]
+Test = Annotated[
+    list[str] | None,
+    typer.Option("--test", metavar="SPLIT", help="What it is tested on; several if repeated."),
+]
+Size = Annotated[int, typer.Option("--size", min=1, help="How many training inputs to draw.")]
+Tests = Annotated[int, typer.Option("--tests", min=1, help="How many test inputs to draw.")]
+Full = Annotated[
+    bool, typer.Option("--full", help="Constraints that training does not need go too.")
+]
+Tries = Annotated[int, typer.Option("--tries", min=1, help="With --full: try so many orders.")]
+Seed = Annotated[
+    int | None, typer.Option("--seed", help="With --full: an order drawn from a seed.")
+]
+Forms = Annotated[
+    bool, typer.Option("--forms", help="Count all minimal forms of the rules that fired.")
+]
+FormName = Annotated[
+    str, typer.Option("--form", help="single: one value per constraint; sets: as derived.")
+]
+Rules = Annotated[bool, typer.Option("--rules", help="Show the rules that are left.")]
+Dropped = Annotated[bool, typer.Option("--dropped", help="Show what was dropped, and why.")]
+Limit = Annotated[int, typer.Option("--limit", min=0, help="Show at most so many.")]
+Layers = Annotated[
+    int | None, typer.Option("--layers", min=0, help="For programs that do not halt.")
+]
+Markdown = Annotated[bool, typer.Option("--markdown", help="Print Markdown.")]
+
 
 def minimal_command(
     name: Name,
-    train: Annotated[
-        str, typer.Option("--train", metavar="SPLIT", help=f"What it is trained on: {SPLIT}.")
-    ],
-    test: Annotated[
-        list[str] | None,
-        typer.Option("--test", metavar="SPLIT", help="What it is tested on; several if repeated."),
-    ] = None,
-    size: Annotated[
-        int, typer.Option("--size", min=1, help="How many training inputs to draw.")
-    ] = 10_000,
-    tests: Annotated[
-        int, typer.Option("--tests", min=1, help="How many test inputs to draw.")
-    ] = 1_000,
-    full: Annotated[
-        bool,
-        typer.Option("--full", help="Constraints that training does not need go too."),
-    ] = False,
-    tries: Annotated[
-        int, typer.Option("--tries", min=1, help="With --full: try so many orders.")
-    ] = 1,
-    seed: Annotated[
-        int | None, typer.Option("--seed", help="With --full: an order drawn from a seed.")
-    ] = None,
-    forms: Annotated[
-        bool, typer.Option("--forms", help="Count all minimal forms of the rules that fired.")
-    ] = False,
-    form: Annotated[
-        str, typer.Option("--form", help="single: one value per constraint; sets: as derived.")
-    ] = "single",
-    rules: Annotated[bool, typer.Option("--rules", help="Show the rules that are left.")] = False,
-    dropped: Annotated[
-        bool, typer.Option("--dropped", help="Show what was dropped, and why.")
-    ] = False,
-    limit: Annotated[int, typer.Option("--limit", min=0, help="Show at most so many.")] = 20,
-    layers: Annotated[
-        int | None, typer.Option("--layers", min=0, help="For programs that do not halt.")
-    ] = None,
-    markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
+    train: Train,
+    test: Test = None,
+    size: Size = 10_000,
+    tests: Tests = 1_000,
+    full: Full = False,
+    tries: Tries = 1,
+    seed: Seed = None,
+    forms: Forms = False,
+    form: FormName = "single",
+    rules: Rules = False,
+    dropped: Dropped = False,
+    limit: Limit = 20,
+    layers: Layers = None,
+    markdown: Markdown = False,
     json: Json = False,
 ) -> None:
     """Leave of a program what training inputs use; does that still solve the test inputs?
@@ -73,43 +80,35 @@ def minimal_command(
       weft minimal dyck --train "length<=8" --test length=9..20 --full --tries 10
     """
     from weft.programs import program
-    from weft.theory.generalising import generalises
     from weft.theory.minimal_report import Report
     from weft.theory.minimising import minimal
     from weft.theory.splits import split_inputs
 
     found = program(name)
     inputs = split_inputs(found, name, train, size=size)
+    shape = _known_form(form)
     left = minimal(
-        found,
-        inputs,
-        constraints=full,
-        form=_known_form(form),
-        seed=seed,
-        tries=tries,
-        layers=layers,
+        found, inputs, constraints=full, form=shape, seed=seed, tries=tries, layers=layers
     )
-    outcomes = tuple(
-        (
-            each,
-            generalises(
-                left, split_inputs(found, name, each, size=tests, testing=True), layers=layers
-            ),
-        )
-        for each in test or ()
-    )
+    outcomes = tuple((each, _tested(left, name, each, tests, layers)) for each in test or ())
     report = Report(name, left, train, outcomes)
     if json:
         print_json(report.as_json() | ({"forms": _forms(left)} if forms else {}))
-        return
-    if markdown:
+    elif markdown:
         print(report.markdown())
-        return
-    _print(report)
-    if forms:
-        count = _forms(left)
-        new_console().print(f"minimal forms of the rules that fired: {count:,}")
-    _print_lists(left, rules, dropped, limit)
+    else:
+        _print(report)
+        if forms:
+            new_console().print(f"minimal forms of the rules that fired: {_forms(left):,}")
+        _print_lists(left, rules, dropped, limit)
+
+
+def _tested(left: Minimal, name: str, split: str, size: int, layers: int | None) -> Generalisation:
+    from weft.theory.generalising import generalises
+    from weft.theory.splits import split_inputs
+
+    inputs = split_inputs(left.original, name, split, size=size, testing=True)
+    return generalises(left, inputs, layers=layers)
 
 
 def _known_form(form: str) -> Form:
