@@ -26,6 +26,7 @@ from measure import Figure
 GROUPS = (
     "startup", "interpreters", "rules", "compiler", "proofs", "scan", "models", "tasks",
     "training",
+    "minimal",
 )  # fmt: skip
 
 

@@ -14,13 +14,12 @@ from weft.programs.scan_parser import (
     ACTION_OF,
     ADVANCED,
     ANSWERED,
-    CALLS_FIRST,
-    CALLS_LAST,
     COMMAND,
     DOTTED,
     END,
+    FIRST,
     INNER,
-    NAMED,
+    LAST,
     NOTHING,
     OUTPUTS,
     PARSED,
@@ -28,9 +27,12 @@ from weft.programs.scan_parser import (
     PEN,
     POPS_ONE,
     POPS_TWO,
+    REDUCED,
     START,
     SYMBOLS,
     TWO_PARTS,
+    UP,
+    WAYS,
 )
 
 MATCH, APPLY, TRAVERSE, DONE = range(4)
@@ -62,8 +64,12 @@ class Scan(weft.Program):
     sends it to the part behind the dot, and moves the dot on; at the end it sends it back up. At a
     leaf, the pen writes an action.
 
+    No rule names two things that training may never have shown together: cells of the stack are
+    emptied before they are filled again, and nodes say which way they send the walk, not what
+    they are. So what is left of it after training on a part of SCAN solves the other parts.
+
     A command of N words whose tree has K nodes, entered V times, takes 2 (N + K + V) + 5 layers:
-    11 for `jump`, 155 for the longest. 15 heads; no variable has more than 39 values.
+    11 for `jump`, 155 for the longest. 16 heads; no variable has more than 39 values.
     """
 
     tokens = [START, *WORDS, END, *NODES, CELL]
@@ -80,9 +86,11 @@ class Scan(weft.Program):
     reader_left = weft.relative(reader, -1)
     next_word = weft.attend(one, reader, word)
 
-    # The stack: a symbol in each cell, and for a command the number of its node.
+    # The stack: a symbol in each cell, and for a command the number of its node: in `node` while it
+    # is on top, in `under` once something lies on it.
     symbol = weft.var(len(SYMBOLS))
-    node = weft.var(NOWHERE + 1)
+    node = weft.var(NOWHERE + 1, default=NOWHERE)
+    under = weft.var(NOWHERE + 1, default=NOWHERE)
     top = weft.var(2, token=lambda t: t == END)
     below = weft.var(2, token=lambda t: t == START)
     top_left = weft.relative(top, -1)
@@ -90,15 +98,18 @@ class Scan(weft.Program):
     below_right_2 = weft.relative(below, 2)
     top_symbol = weft.attend(one, top, symbol)
     below_symbol = weft.attend(one, below, symbol)
-    top_node = weft.attend(one, top, node)
+    top_under = weft.attend(one, top, under)
 
-    # The tree: a dotted rule in each node, and the number of the first of two parts.
+    # The tree: a dotted rule in each node, where that sends the walk, and the number of the first
+    # of two parts.
     dotted = weft.var(len(DOTTED))
+    way = weft.var(3)
     first = weft.var(NOWHERE + 1, default=NOWHERE)
     here = weft.var(2, token=lambda t: t == NODES[0])
     here_left = weft.relative(here, -1)
     here_right = weft.relative(here, 1)
     here_dotted = weft.attend(one, here, dotted)
+    here_way = weft.attend(one, here, way)
     here_number = weft.attend(one, here, number)
     here_first = weft.attend(one, here, first)
     first_is_here = weft.attend(first, number, here)
@@ -111,7 +122,12 @@ class Scan(weft.Program):
     halt = phase == DONE
 
     def step(z: Any) -> None:
-        if z.phase == MATCH:
+        if z.phase == TRAVERSE:
+            walk(z)
+            write(z)
+            if z.here_dotted == ANSWERED:
+                z.phase = DONE
+        elif z.phase == MATCH:
             link(z)
             match(z)
             z.phase = APPLY
@@ -121,11 +137,6 @@ class Scan(weft.Program):
             elif z.here_dotted != PARSED:
                 reduce(z)
             z.phase = TRAVERSE if z.here_dotted == PARSED else MATCH
-        elif z.phase == TRAVERSE:
-            walk(z)
-            write(z)
-            if z.here_dotted == ANSWERED:
-                z.phase = DONE
 
     def encode(self, text: str) -> Sequence[Any]:
         """`jump twice and walk left`, between marks and with memory behind it."""
@@ -151,16 +162,16 @@ class Scan(weft.Program):
 
 
 def link(z: Any) -> None:
-    """Note the newest node on top of the stack, and what was noted there in the newest node.
+    """Note the newest node on top of the stack, and what lay under it in the newest node.
 
-    The top of the stack still holds the number of what was there before the last reduction: the
-    first part of the newest node.
+    The cell that is on top again after a reduction still knows the node of its command as it was
+    before: the first part of the newest node.
     """
-    if z.inside and z.here_right:
-        if z.dotted in TWO_PARTS and z.first == NOWHERE:
-            z.first = z.top_node
-    if z.top and z.symbol == IS_COMMAND:
+    if z.inside and z.here_right and z.first == NOWHERE:
+        z.first = z.top_under
+    if z.top and z.symbol == IS_COMMAND and z.node == NOWHERE:
         z.node = z.here_number - 1
+        z.under = NOWHERE
 
 
 def match(z: Any) -> None:
@@ -171,6 +182,8 @@ def match(z: Any) -> None:
                 if pattern.below is None or z.below_symbol == pattern.below:
                     if not pattern.at_end or z.next_word == AT_END:
                         z.dotted = pattern.node
+                        if WAYS[pattern.node] != UP:
+                            z.way = WAYS[pattern.node]
 
 
 def shift(z: Any) -> None:
@@ -182,15 +195,20 @@ def shift(z: Any) -> None:
     z.below = z.top
     if z.top:
         z.top = 0
+        if z.under == NOWHERE:
+            z.under, z.node = z.node, NOWHERE
     elif z.inside and z.top_left:
         z.top = 1
-        z.symbol = z.next_word
+        if z.symbol == EMPTY:
+            z.symbol = z.next_word
 
 
 def reduce(z: Any) -> None:
     """Leave one symbol on the stack for all that the rule is made of, and go to the next node."""
-    if z.top and z.symbol in NAMED:
-        z.symbol = NAMED[z.symbol]
+    if z.top:
+        z.symbol = REDUCED[z.symbol]
+    elif z.below and z.here_dotted in POPS_TWO:
+        z.symbol = EMPTY
     if z.inside:
         if z.here_dotted in POPS_ONE:
             z.top, z.below = z.below, z.below_right
@@ -204,10 +222,11 @@ def walk(z: Any) -> None:
     if z.here:
         z.here = 0
         z.dotted = ADVANCED[z.dotted]
+        z.way = WAYS[z.dotted]
     elif z.inside:
-        if z.here_dotted in CALLS_LAST:
+        if z.here_way == LAST:
             z.here = z.here_right
-        elif z.here_dotted in CALLS_FIRST:
+        elif z.here_way == FIRST:
             z.here = z.number == z.here_first
         elif z.dotted in INNER:
             z.here = z.here_left or (z.dotted in TWO_PARTS and z.first_is_here)

@@ -29,12 +29,10 @@ GRAMMAR = (*map(_parsed, RULES), ANSWER)
 # What stands on the stack. The number 0 is an empty cell.
 
 SYMBOLS = ("", START, END, *WORDS, SIDE, COMMAND)
-NAMED = {
-    SYMBOLS.index(rule.source[0]): SYMBOLS.index(rule.kind)
-    for rule in GRAMMAR
-    if len(rule.source) == 1
-}
-"""Words that are parts by themselves, and their kinds. Longer rules keep their first symbol."""
+NAMED = {rule.source[0]: rule.kind for rule in GRAMMAR if len(rule.source) == 1}
+REDUCED = tuple(SYMBOLS.index(NAMED.get(symbol, "")) for symbol in SYMBOLS)
+"""What becomes of the symbol on top when a rule ends in it: words that are parts by themselves take
+the name of their kind, all others go. Longer rules keep their first symbol."""
 
 
 # What stands in the tree: a rule, and how much of its target has been done. 0 is an empty cell.
@@ -74,11 +72,19 @@ def _numbers(test: Callable[[Dotted], bool]) -> frozenset[int]:
     return frozenset(n for n, dotted in enumerate(DOTTED) if dotted is not None and test(dotted))
 
 
+def _way(dotted: Dotted | None) -> int:
+    if dotted is None or dotted.part is None:
+        return UP
+    return LAST if dotted.part == len(dotted.rule.parts) - 1 else FIRST
+
+
 ADVANCED = tuple(0 if d is None else DOTTED.index(d.advanced) for d in DOTTED)
 INNER = _numbers(lambda d: bool(d.rule.parts))
 TWO_PARTS = _numbers(lambda d: len(d.rule.parts) == 2)
-CALLS_LAST = _numbers(lambda d: d.part == len(d.rule.parts) - 1)
-CALLS_FIRST = _numbers(lambda d: d.part is not None) - CALLS_LAST
+UP, LAST, FIRST = range(3)
+WAYS = tuple(_way(dotted) for dotted in DOTTED)
+"""Where a node sends the walk: back up, to its last part, or to the first of two."""
+
 POPS_ONE = _numbers(lambda d: len(d.rule.source) == 2)
 POPS_TWO = _numbers(lambda d: len(d.rule.source) == 3)
 PARSED = DOTTED.index(Dotted(ANSWER))
