@@ -28,7 +28,8 @@ from weft.errors import Location
 from weft.language.program import Variable
 from weft.language.ranges import UNDEFINED, categorical
 from weft.theory.derivatives import Penalty, derivatives
-from weft.theory.optimum import check_rules, offenders
+from weft.theory.optimum import alpha_limit, check_rules
+from weft.theory.optimum_offenders import offenders
 from weft.theory.reconstruction import Construction, reconstruction_loss
 from weft.theory.reconstruction_states import states_from
 
@@ -266,3 +267,20 @@ def test_at_alpha_1_a_rule_that_fires_once_is_no_strict_optimum_and_twice_is() -
         states = states_from(variables(2, 2), [*[met] * often, missed])
         assert bool(check_rules([rule], states, Penalty(1.0))) is strict
         assert not check_rules([rule], states.once(), Penalty(1.0))
+
+
+@few
+@given(instances(), st.sampled_from(("l1", "l2")))
+def test_the_limit_of_alpha_parts_optima_from_others(instance: Instance, kind: Any) -> None:
+    """Exact: one bit of the number below and above it."""
+    units, states, _, _ = unpack(instance)
+    limit = alpha_limit(units.rules, states, kind)
+    if limit == np.inf:
+        assert not len(units)
+        return
+    above = Penalty(float(np.nextafter(limit, np.inf)), kind)
+    assert not check_rules(units.rules, states, above)
+    if limit > 0:
+        below = Penalty(float(np.nextafter(limit, 0)), kind)
+        assert check_rules(units.rules, states, below)
+        assert bool(check_rules(units.rules, states, Penalty(limit, kind))) is (kind == "l2")

@@ -8,6 +8,7 @@ and its slot is all zero in the vector e(V) (eq. 1).
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -111,6 +112,32 @@ def states_of(
         run = run_batch(program, part, layers=layers, trace=True)
         met = merged([met, *_attended(program, run)])
     return met
+
+
+def sample_inputs(
+    program: Program, count: int, longest: int, seed: int = 0, layers: int | None = None
+) -> list[Sequence[Any]]:
+    """Random inputs of up to so many tokens, without those on which the program fails."""
+    rng = random.Random(seed)
+    drawn = [program.sample(rng, rng.randint(1, longest)) for _ in range(count)]
+    if _runs(program, drawn, layers):
+        return drawn
+    fitting = [tokens for tokens in drawn if _runs(program, [tokens], layers)]
+    if not fitting:
+        raise WeftError(
+            f"none of {count} random inputs ran without an error",
+            subject=program.name,
+            remedy="Give inputs of your own, or override `sample(self, rng, length)`",
+        )
+    return fitting
+
+
+def _runs(program: Program, inputs: list[Sequence[Any]], layers: int | None) -> bool:
+    try:
+        run_batch(program, inputs, layers=layers)
+    except WeftError:
+        return False
+    return True
 
 
 def states_from(variables: Mapping[str, Variable], given: Iterable[Mapping[str, Any]]) -> States:
