@@ -24,7 +24,7 @@ from rich.table import Table
 from measure import Figure
 
 GROUPS = (
-    "startup", "interpreters", "rules", "compiler", "proofs", "scan", "models", "tasks",
+    "startup", "interpreters", "rules", "compiler", "proofs", "scan", "models", "tasks", "optimum",
 )  # fmt: skip
 
 

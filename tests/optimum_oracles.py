@@ -132,14 +132,17 @@ def loss(at: Weights, best: Weights, z: np.ndarray, alpha: float, kind: str) -> 
 
 
 def is_compiled_minimal(weights: Weights, z: np.ndarray) -> bool:
-    """Definition 1 with the feed-forward itself: take out a unit, or one input of a unit."""
+    """Definition 1 with the feed-forward itself: take out a unit, or one input of a unit.
+
+    The input that is the old value, which the unit takes away, stays.
+    """
     before = weights.outputs(z)
     for unit in range(len(weights.bias)):
         gone = weights.second.copy()
         gone[:, unit] = 0
         if np.array_equal(Weights(weights.first, weights.bias, gone).outputs(z), before):
             return False
-        for dimension in np.flatnonzero(weights.first[unit]):
+        for dimension in np.flatnonzero(weights.first[unit] * (weights.second[:, unit] >= 0)):
             looser = weights.moved("first", (unit, dimension), -1).moved("bias", (unit,), 1)
             if np.array_equal(looser.outputs(z), before):
                 return False

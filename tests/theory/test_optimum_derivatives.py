@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import weft
@@ -18,65 +18,18 @@ from optimum_oracles import (
     Plain,
     compiled,
     embed,
-    exclusive,
     is_compiled_minimal,
     is_minimal,
     is_strict,
     loss,
 )
-from weft.errors import Location
+from random_rule_sets import Instance, few, instances, many, variables
 from weft.language.program import Variable
-from weft.language.ranges import UNDEFINED, categorical
 from weft.theory.derivatives import Penalty, derivatives
 from weft.theory.optimum import alpha_limit, check_rules
 from weft.theory.optimum_offenders import offenders
 from weft.theory.reconstruction import Construction, reconstruction_loss
 from weft.theory.reconstruction_states import states_from
-
-NOWHERE = Location("<test>", 0)
-few = settings(
-    max_examples=150,
-    derandomize=True,
-    deadline=None,
-    print_blob=True,
-    phases=[Phase.explicit, Phase.reuse, Phase.generate],
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
-many = settings(few, max_examples=3000, derandomize=False, phases=list(Phase))
-
-
-def variables(*sizes: int, head: bool = False) -> dict[str, Variable]:
-    made = {
-        name: Variable(name, categorical(size), NOWHERE, default=0)
-        for name, size in zip("abc", sizes, strict=False)
-    }
-    if head:
-        made["h"] = Variable("h", categorical(2), NOWHERE, is_head=True)
-    return made
-
-
-Instance = tuple[dict[str, Variable], list[Plain], list[dict[str, Any]]]
-
-
-@st.composite
-def instances(draw: Any) -> Instance:
-    """Variables, rules that exclude each other, and the states of D, some of them repeated."""
-    sizes = draw(st.lists(st.integers(2, 3), min_size=1, max_size=3))
-    declared = variables(*sizes, head=draw(st.booleans()))
-    rules: list[Plain] = []
-    for _ in range(draw(st.integers(0, 5))):
-        target = draw(st.sampled_from([n for n, v in declared.items() if not v.is_head]))
-        old, new = draw(st.permutations(declared[target].range.values))[:2]
-        others = [n for n in declared if n != target and draw(st.booleans())]
-        guard = [(n, draw(st.sampled_from(declared[n].range.values))) for n in others]
-        rule = Plain((*guard, (target, old)), target, new)
-        if exclusive([*rules, rule]):
-            rules.append(rule)
-    columns = [(*v.range.values, UNDEFINED) if v.is_head else v.range.values
-               for v in declared.values()]  # fmt: skip
-    state = st.tuples(*(st.sampled_from(column) for column in columns))
-    rows = draw(st.lists(state, min_size=1, max_size=12))
-    return declared, rules, [dict(zip(declared, row, strict=True)) for row in rows]
 
 
 def unpack(instance: Instance) -> Any:
@@ -284,3 +237,22 @@ def test_the_limit_of_alpha_parts_optima_from_others(instance: Instance, kind: A
         below = Penalty(float(np.nextafter(limit, 0)), kind)
         assert check_rules(units.rules, states, below)
         assert bool(check_rules(units.rules, states, Penalty(limit, kind))) is (kind == "l2")
+
+
+def test_minimal_rules_are_still_no_local_optimum_where_a_variable_has_two_values() -> None:
+    """Coordinates are not all directions: of a slot of two values, either can be what is tested.
+
+    W1 of both values down and b1 up changes no pre-activation, and the weights get smaller.
+    """
+    rule = Plain((("a", 1), ("b", 0)), "b", 1)
+    declared = variables(2, 2)
+    listed = [{"a": a, "b": b} for a in (0, 1) for b in (0, 1)]
+    units, states, weights, z = unpack((declared, [rule], listed))
+    assert is_minimal([rule], listed, own=False)
+    assert check_rules(units.rules, states, Penalty(0.5), removals=True)
+    here = loss(weights, weights, z, 0.5, "l1")
+    for step in (2**-20, 2**-4, 1.0):
+        moved = weights.moved("bias", (0,), step)
+        for dimension in (0, 1):
+            moved = moved.moved("first", (0, dimension), -step)
+        assert loss(moved, weights, z, 0.5, "l1") == here - 0.5 * step

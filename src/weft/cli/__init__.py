@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 import weft
-from weft.cli import compile, inspect, mechanisms, run, subleq, sweep, train
+from weft.cli import compile, inspect, mechanisms, optimum, run, subleq, sweep, train
 from weft.errors import WeftError
 
 app = typer.Typer(
@@ -30,6 +30,7 @@ app.command("show")(inspect.show_program)
 app.command("compile")(compile.compile_command)
 app.command("check")(compile.check_command)
 app.command("prove")(compile.prove_command)
+app.command("optimum")(optimum.optimum_command)
 app.command("subleq")(subleq.subleq_command)
 app.command("models")(mechanisms.models_command)
 app.command("train")(train.train_command)

@@ -8,11 +8,13 @@ since without b1_j moving too the unit falls below 1 wherever its rule fires. Wh
     strict in every coordinate               if and only if  every rule fires on some state, and
                                              every rule of two or more constraints has a state that
                                              fails exactly one of them, whichever
-    and along every removal of a constraint  if and only if  the rules are minimal
+    and along every removal of a constraint  if and only if  no unit and no such constraint can go
+                                             without changing what the feed-forward makes of D
 
-where the removal of constraint k moves b1_j up and W1_jk down by the same amount. The page
-`docs/optimum.md` has the smallest counter-example and the proof. Parameters that are zero never
-fail (lemma 2), so the check looks at the others, and stops at the first that does.
+where the removal of constraint k moves b1_j up and W1_jk down by the same amount; the constraint on
+the old value is part of every rule (B.1) and stays. The page `docs/optimum.md` has the smallest
+counter-example and the proof. Parameters that are zero never fail (lemma 2), so the check looks at
+the others, and stops at the first that does.
 """
 
 from __future__ import annotations
@@ -76,7 +78,7 @@ def is_strict_coordinate_optimum(
         inputs: the inputs whose states make up D.
         alpha: the weight of the regulariser.
         regulariser: `l1`, or `l2` for the sum of squares.
-        removals: look along removals of single constraints too, which decides minimality.
+        removals: look along removals of single constraints of guards too: are the rules minimal?
         layers: how many to run, for programs that do not halt.
 
     Example:

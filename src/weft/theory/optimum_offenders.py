@@ -82,7 +82,8 @@ class _Table:
             return np.ones(len(units), bool)
         if self.kind == "W2":
             return np.asarray(units.strength > 0)
-        return np.asarray(units.reads[:, self.place] >= 0)
+        last = units.constraints if self.kind == "W1" else units.constraints - 1
+        return np.asarray(self.place < last)  # the last constraint is that on the old value
 
     def offender(self, units: Construction, counts: KinkCounts, unit: int, first: int) -> Offender:
         rule, number = units.rules[unit], first + unit
@@ -135,7 +136,10 @@ def _reading(units: Construction, counts: KinkCounts, penalty: Penalty) -> Itera
 
 
 def _removing(units: Construction, counts: KinkCounts, penalty: Penalty) -> Iterator[_Table]:
-    """Along b1_j + ε, W1_jk - ε: only states that fail constraint k change g, at 0 upwards."""
+    """Along b1_j + ε, W1_jk - ε: only states that fail constraint k change g, at 0 upwards.
+
+    A rule cannot lose the constraint on its own variable's old value (B.1), so that one stays.
+    """
     ones, bias = np.ones(len(units)), units.biases
     for place in range(units.reads.shape[1]):
         rising = units.strength * counts.near_by[:, place]
