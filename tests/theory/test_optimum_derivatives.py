@@ -28,7 +28,7 @@ from weft.language.program import Variable
 from weft.theory.derivatives import Penalty, derivatives
 from weft.theory.optimum import alpha_limit, check_rules
 from weft.theory.optimum_offenders import offenders
-from weft.theory.reconstruction import Construction, reconstruction_loss
+from weft.theory.reconstruction import Construction, paper_rules, reconstruction_loss
 from weft.theory.reconstruction_states import states_from
 
 
@@ -256,3 +256,19 @@ def test_minimal_rules_are_still_no_local_optimum_where_a_variable_has_two_value
         for dimension in (0, 1):
             moved = moved.moved("first", (0, dimension), -step)
         assert loss(moved, weights, z, 0.5, "l1") == here - 0.5 * step
+
+
+def test_with_squares_a_long_rule_has_a_lower_limit() -> None:
+    """b1 = -3 weighs more than any W2: one near miss holds it up to 1/3, four firings W2 to 2."""
+    rule = Plain((("a", 1), ("b", 1), ("h", 1), ("c", 0)), "c", 1)
+    declared = variables(2, 2, 2, head=True)
+    met = {"a": 1, "b": 1, "c": 0, "h": 1}
+    states = states_from(declared, [*[met] * 4, {**met, "a": 0}])
+    assert alpha_limit([rule.rule()], states, "l2") == 1 / 3
+    assert alpha_limit([rule.rule()], states, "l1") == 2
+
+
+def test_a_rule_that_asks_for_two_values_of_its_variable_has_no_unit() -> None:
+    never = weft.Rule((("a", (1,)),), "a", 0, 1)
+    twice = weft.Rule((("a", (0, 1)), ("b", (1,))), "a", 0, 1)
+    assert list(paper_rules([never, twice])) == [weft.Rule((("b", (1,)),), "a", 0, 1)]
