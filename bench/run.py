@@ -25,8 +25,7 @@ from measure import Figure
 
 GROUPS = (
     "startup", "interpreters", "rules", "compiler", "proofs", "scan", "models", "tasks",
-    "training",
-    "minimal",
+    "training", "minimal", "optimum",
 )  # fmt: skip
 
 

@@ -12,7 +12,18 @@ from typing import Annotated
 import typer
 
 import weft
-from weft.cli import compile, inspect, mechanisms, minimal, run, study, subleq, sweep, train
+from weft.cli import (
+    compile,
+    inspect,
+    mechanisms,
+    minimal,
+    optimum,
+    run,
+    study,
+    subleq,
+    sweep,
+    train,
+)
 from weft.errors import WeftError
 
 app = typer.Typer(
@@ -38,6 +49,7 @@ app.command("runs")(train.runs_command)
 app.command("sweep")(sweep.sweep_command)
 app.command("study")(study.study_command)
 app.command("minimal")(minimal.minimal_command)
+app.command("optimum")(optimum.optimum_command)
 
 
 def _print_version(wanted: bool) -> None:

@@ -1,0 +1,145 @@
+"""`weft optimum`: whether compiled weights are an optimum of the loss that training would have."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from weft.cli.options import Json, Name, print_json
+from weft.errors import WeftError
+
+if TYPE_CHECKING:
+    from weft.language.program import Program
+    from weft.theory.optimum import Optimum
+
+
+def optimum_command(
+    name: Name,
+    inputs: Annotated[
+        Path | None, typer.Option("--inputs", help="A file with a training input a line.")
+    ] = None,
+    samples: Annotated[
+        int, typer.Option("--samples", min=1, help="Without a file, how many random inputs.")
+    ] = 200,
+    max_length: Annotated[
+        int, typer.Option("--max-length", min=1, help="The longest of these.")
+    ] = 20,
+    seed: Annotated[int, typer.Option("--seed", help="Another seed draws other inputs.")] = 0,
+    alpha: Annotated[float, typer.Option("--alpha", help="The regulariser's weight.")] = 0.5,
+    square: Annotated[bool, typer.Option("--l2", help="Regularise squares of weights.")] = False,
+    fired: Annotated[bool, typer.Option("--fired", help="Only rules that fire.")] = False,
+    removals: Annotated[
+        bool, typer.Option("--removals", help="Also along removals of single constraints.")
+    ] = False,
+    layers: Annotated[
+        int | None, typer.Option("--layers", min=0, help="For programs that do not halt.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Whether a program's compiled feed-forward is a strict optimum of the loss on some inputs.
+
+    The loss is that of training from traces: how far outputs are off, and a regulariser. Yes, or
+    the first parameter that says no, and then exits with 1. With --removals it is yes if and only
+    if no unit, and no constraint of a guard, could go without changing an output.
+
+    Examples:
+
+      weft optimum parity
+
+      weft optimum addition --fired --removals
+
+      weft optimum addition --inputs sums.txt --alpha 0.1 --json
+    """
+    from weft.programs import program
+    from weft.theory.derivatives import Penalty
+    from weft.theory.optimum import alpha_limit, check_rules
+    from weft.theory.reconstruction_states import require_categorical, sample_inputs, states_of
+
+    found = program(name)
+    require_categorical(found)
+    penalty = Penalty(alpha, "l2" if square else "l1")
+    if inputs is not None:
+        given: list[Any] = _lines(inputs)
+    else:
+        given = sample_inputs(found, samples, max_length, seed, layers)
+    states = states_of(found, given, layers=layers)
+    rules = list(_fired(found, states) if fired else found.rules)
+    answer = check_rules(rules, states, penalty, removals=removals)
+    limit = alpha_limit(rules, states, penalty.kind) if answer and not removals else None
+    if json:
+        print_json(_plain(found, len(given), answer, limit))
+    else:
+        _show(found, len(given), answer, limit)
+    if not answer:
+        raise typer.Exit(1)
+
+
+def _fired(program: Program, states: Any) -> Any:
+    """The rules that fire, with one value per constraint."""
+    from weft.theory.derivatives_counts import count_kinks
+    from weft.theory.reconstruction import construct
+
+    units = construct(program.variables, program.rules)
+    fires = count_kinks(units, states).fires.tolist()
+    return (rule for rule, often in zip(units.rules, fires, strict=True) if often)
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        lines = [line.strip() for line in path.read_text(encoding="utf-8").splitlines()]
+    except (OSError, UnicodeDecodeError) as error:
+        raise WeftError(f"{path} cannot be read: {error}", remedy="Give a text file") from None
+    found = [line for line in lines if line]
+    if not found:
+        raise WeftError(f"{path} has no inputs", remedy="Write one input a line")
+    return found
+
+
+def _plain(program: Program, inputs: int, answer: Optimum, limit: float | None) -> dict[str, Any]:
+    """The answer for scripts."""
+    named = answer.offender
+    offender = named and {
+        "parameter": named.parameter,
+        "unit": named.unit,
+        "rule": named.rule.show(program.variables),
+        "where": str(named.rule.where) if named.rule.where else None,
+        "weight": named.weight,
+        "left": named.left,
+        "right": named.right,
+        "why": named.why,
+    }
+    return {
+        "optimum": bool(answer),
+        "inputs": inputs,
+        "units": answer.units,
+        "states": answer.states,
+        "total": answer.total,
+        "alpha": answer.penalty.alpha,
+        "regulariser": answer.penalty.kind,
+        "removals": answer.removals,
+        "alpha_limit": limit,
+        "offender": offender,
+    }
+
+
+def _show(program: Program, inputs: int, answer: Optimum, limit: float | None) -> None:
+    units = f"{answer.units:,} unit{'' if answer.units == 1 else 's'}"
+    print(
+        f"{inputs:,} inputs: {answer.states:,} distinct states of {answer.total:,}; "
+        f"{units}; {answer.penalty.kind.upper()}, alpha {answer.penalty.alpha:g}"
+    )
+    named = answer.offender
+    if named is None:
+        also = ", and along every removal of a constraint: the rules are minimal here"
+        until = "" if limit is None else f", for every alpha below {limit:g}"
+        print(f"a strict coordinate-wise optimum{also if answer.removals else until}")
+        return
+    where = f"  ({named.rule.where})" if named.rule.where else ""
+    print(f"no strict optimum: {named.parameter}, as {named.why}")
+    print(f"  unit    {named.unit}")
+    print(f"  rule    {named.rule.show(program.variables)}{where}")
+    print(f"  weight  {named.weight:g}")
+    print(f"  left    {named.left:g}, should be below 0")
+    print(f"  right   {named.right:g}, should be above 0")

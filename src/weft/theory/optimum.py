@@ -1,0 +1,136 @@
+"""Whether compiled weights are a strict coordinate-wise local optimum (ALTA paper, B.5 and B.6).
+
+Theorem 2 says that they are where the rules are minimal for D (Definition 1) and α is below 1; for
+squared L2, below 1/(2K), K = max(1, max N_j - 1). It holds. Theorem 1 says that otherwise they are
+not, and as printed that is false: W1_jk alone does affect the loss where its constraint could go,
+since without b1_j moving too the unit falls below 1 wherever its rule fires. What holds, for α < 1:
+
+    strict in every coordinate               if and only if  every rule fires on some state, and
+                                             every rule of two or more constraints has a state that
+                                             fails exactly one of them, whichever
+    and along every removal of a constraint  if and only if  no unit and no such constraint can go
+                                             without changing what the feed-forward makes of D
+
+where the removal of constraint k moves b1_j up and W1_jk down by the same amount; the constraint on
+the old value is part of every rule (B.1) and stays. The page `docs/optimum.md` has the smallest
+counter-example and the proof. Parameters that are zero never fail (lemma 2), so the check looks at
+the others, and stops at the first that does.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from weft.language.program import Program, as_program
+from weft.language.rules import Rule
+from weft.theory.derivatives import Penalty
+from weft.theory.derivatives_counts import count_kinks
+from weft.theory.optimum_offenders import Offender, offenders
+from weft.theory.reconstruction import Construction, Regulariser, construct, paper_rules
+from weft.theory.reconstruction_states import States, require_categorical, states_of
+
+UNITS_AT_ONCE = 1 << 15
+"""How many units are looked at before the next rules are expanded."""
+
+
+@dataclass(frozen=True)
+class Optimum:
+    """The answer; true where the weights are a strict optimum.
+
+    Attributes:
+        offender: the first parameter in which they are not.
+        units: how many units were looked at; all of them, where there is no offender.
+        states: how many distinct states there are.
+        total: how many there are in D, repeated ones counted.
+        penalty: the regulariser.
+        removals: whether removals of constraints were looked at as well.
+    """
+
+    offender: Offender | None
+    units: int
+    states: int
+    total: int
+    penalty: Penalty
+    removals: bool
+
+    def __bool__(self) -> bool:
+        return self.offender is None
+
+
+def is_strict_coordinate_optimum(
+    program: Program | type[Program],
+    inputs: Iterable[str | Iterable[Any]],
+    alpha: float = 0.5,
+    *,
+    regulariser: Regulariser = "l1",
+    removals: bool = False,
+    layers: int | None = None,
+) -> Optimum:
+    """Whether a program's compiled feed-forward is a strict optimum of the loss over some inputs.
+
+    Args:
+        program: one with categorical variables alone.
+        inputs: the inputs whose states make up D.
+        alpha: the weight of the regulariser.
+        regulariser: `l1`, or `l2` for the sum of squares.
+        removals: look along removals of single constraints of guards too: are the rules minimal?
+        layers: how many to run, for programs that do not halt.
+
+    Example:
+        >>> import weft
+        >>> from weft.theory.optimum import is_strict_coordinate_optimum
+        >>> parity = weft.program("parity")
+        >>> bool(is_strict_coordinate_optimum(parity, ["101", "11"]))
+        True
+        >>> found = is_strict_coordinate_optimum(parity, ["1"]).offender
+        >>> found.parameter, found.left, found.right, found.why
+        ('W2[parity=0, 0]', -0.5, -0.5, 'its rule never fires')
+    """
+    program = as_program(program)
+    penalty = Penalty(alpha, regulariser)
+    require_categorical(program)
+    states = states_of(program, inputs, layers=layers)
+    return check_rules(program.rules, states, penalty, removals=removals)
+
+
+def check_rules(
+    rules: Iterable[Rule], states: States, penalty: Penalty, *, removals: bool = False
+) -> Optimum:
+    """The same for a rule set and states; resets of heads are left out."""
+    expanded = paper_rules(rules)
+    seen = 0
+    while block := tuple(itertools.islice(expanded, UNITS_AT_ONCE)):
+        units = Construction(states.variables, block)
+        found = next(offenders(units, states, penalty, removals=removals, first=seen), None)
+        seen += len(block)
+        if found is not None:
+            return Optimum(found, seen, len(states), states.total, penalty, removals)
+    return Optimum(None, seen, len(states), states.total, penalty, removals)
+
+
+def alpha_limit(rules: Iterable[Rule], states: States, kind: Regulariser = "l1") -> float:
+    """The weights are a strict optimum for every α below this, and for no greater one.
+
+    It is min F_j and 2 Z_j (L1), F_j / 2 and Z_j / (N_j - 1) (squared L2), over rules that fire F_j
+    times and have Z_j states that fail one constraint, Z_j for rules of two or more constraints.
+
+    Example:
+        >>> import weft
+        >>> from weft.theory.optimum import alpha_limit
+        >>> from weft.theory.reconstruction_states import states_of
+        >>> parity = weft.program("parity")
+        >>> alpha_limit(parity.rules, states_of(parity, ["101", "11"]))
+        1.0
+    """
+    units = construct(states.variables, rules)
+    counts = count_kinks(units, states)
+    fires = np.where(units.strength > 0, counts.fires, 0)
+    longer = units.constraints > 1
+    near, further = counts.near[longer], units.constraints[longer] - 1
+    bounds = (fires / 1, 2.0 * near) if kind == "l1" else (fires / 2, near / further)
+    return float(np.concatenate(bounds).min(initial=np.inf))

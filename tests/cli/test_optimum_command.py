@@ -1,0 +1,62 @@
+"""`weft optimum` as a person uses it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+
+def weft(*arguments: str, code: int = 0) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", "weft", *arguments], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == code, done.stdout + done.stderr
+    return done.stderr if code == 2 else done.stdout
+
+
+def test_yes_says_for_which_alpha() -> None:
+    shown = weft("optimum", "parity", "--samples", "30", "--max-length", "8")
+    assert "a strict coordinate-wise optimum, for every alpha below" in shown
+
+
+def test_no_names_parameter_unit_rule_and_both_derivatives() -> None:
+    shown = weft("optimum", "addition", code=1)
+    assert "no strict optimum: W2[here_a=0, 12], as its rule never fires" in shown
+    assert "phase = 0, token = 10, token_right = 11 => here_a: 0 -> 1  (addition.py:" in shown
+    assert "left    -0.5, should be below 0\n  right   -0.5, should be above 0" in shown
+
+
+def test_inputs_come_from_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "inputs.txt"
+    file.write_text("1\n\n")
+    found = json.loads(weft("optimum", "parity", "--inputs", str(file), "--json", code=1))
+    assert (found["optimum"], found["inputs"], found["units"]) == (False, 1, 3)
+    assert found["offender"]["why"] == "its rule never fires"
+    file.write_text("101\n11\n")
+    found = json.loads(weft("optimum", "parity", "--inputs", str(file), "--json"))
+    assert (found["optimum"], found["total"], found["alpha_limit"]) == (True, 18, 1.0)
+
+
+def test_removals_decide_what_coordinates_do_not() -> None:
+    assert "a strict" in weft("optimum", "rule-110", "--samples", "50")
+    shown = weft("optimum", "rule-110", "--samples", "50", "--removals", code=1)
+    assert "W1[1, edge=0] down, b1[1] up, as no state fails edge=0 alone" in shown
+
+
+def test_bad_input_is_one_line(tmp_path: Path) -> None:
+    assert "categorical variables alone" in weft("optimum", "parity-sum", code=2)
+    assert "alpha is 0" in weft("optimum", "parity", "--alpha", "0", code=2)
+    assert "cannot be read" in weft("optimum", "parity", "--inputs", str(tmp_path / "no"), code=2)
+    (tmp_path / "empty").write_text("\n")
+    assert "has no inputs" in weft("optimum", "parity", "--inputs", str(tmp_path / "empty"), code=2)
+
+
+def test_it_needs_no_torch() -> None:
+    code = (
+        "import sys; sys.modules['torch'] = None\n"
+        "sys.argv = ['weft', 'optimum', 'parity', '--samples', '20']\n"
+        "from weft.cli import main; main()"
+    )
+    subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
