@@ -129,7 +129,7 @@ def _evaluated(
     from weft.training import evaluate
     from weft.training.environment import device_of
     from weft.training.evaluating import test_sets
-    from weft.training.running import task_of
+    from weft.training.supervising import task_of
 
     wanted = run.config.evaluation
     tests = test_sets(task_of(run.config), splits or wanted.splits, size or wanted.size)

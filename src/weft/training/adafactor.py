@@ -60,7 +60,9 @@ class Adafactor(Optimizer):
     def _scale(self, parameter: nn.Parameter, gradient: Tensor) -> Tensor:
         """1 / sqrt(v), where v is what is remembered of squared gradients."""
         state = self.state[parameter]
-        state["step"] = state.get("step", torch.zeros((), device=gradient.device)) + 1
+        if "step" not in state:
+            state["step"] = torch.zeros((), device=gradient.device)
+        state["step"] += 1  # in place, like all that is kept: a captured step repeats itself so
         new = state["step"] ** -POWER
         squares = gradient.square() + TINY
         if parameter.dim() < 2:
@@ -75,8 +77,7 @@ def _kept(state: dict[str, Tensor], name: str, value: Tensor, new: Tensor) -> Te
     """An average under a name, in which the newest value has a weight."""
     if name not in state:
         state[name] = torch.zeros_like(value)
-    state[name] = state[name].lerp(value, new)
-    return state[name]
+    return state[name].lerp_(value, new)
 
 
 def _rms(values: Tensor) -> Tensor:
