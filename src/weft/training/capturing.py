@@ -40,7 +40,7 @@ class CapturedStep:
         return self._loss
 
     def _single(self) -> Tensor:
-        side = torch.cuda.Stream()
+        side: torch.cuda.Stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]
         side.wait_stream(torch.cuda.current_stream())
         with quick_products(), torch.cuda.stream(side):
             loss = self._step()

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from weft.errors import WeftError, did_you_mean
 from weft.models.config import TransformerConfig
 from weft.training.overriding import typed_fields
-from weft.training.supervision import SupervisionConfig
+from weft.training.supervision import ANSWERS, SupervisionConfig
 
 if TYPE_CHECKING:
     from weft.tasks import Task
@@ -129,7 +129,7 @@ class TrainingConfig:
 
     task: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    supervision: SupervisionConfig = SupervisionConfig()
+    supervision: SupervisionConfig = ANSWERS
     preset: str = "nano"
     model: Mapping[str, Any] = field(default_factory=dict, metadata={"of": TransformerConfig})
     initial: Recipe = "depth-scaled"
@@ -163,7 +163,7 @@ class TrainingConfig:
     def as_dict(self) -> dict[str, Any]:
         """The config as plain values, for JSON; nothing of supervision where it is by answers."""
         plain = {one.name: getattr(self, one.name) for one in fields(self)}
-        if self.supervision == SupervisionConfig():
+        if self.supervision == ANSWERS:
             del plain["supervision"]
         return {key: _plain(value) for key, value in plain.items()}
 
@@ -177,7 +177,11 @@ class TrainingConfig:
             return placed_config(self, task)
 
         kind = self.model.get("kind", KINDS[task.format])
-        told = {} if kind == "decoder" else {"position": "rotary"}
+        told: dict[str, Any] = {} if kind == "decoder" else {"position": "rotary"}
+        if self.supervision.by == "streams":
+            from weft.training.readable import looped
+
+            told |= looped(self, task)
         given = {"outputs": task.outputs, "kind": kind, **told, **self.model}
         return preset(self.preset, **{"vocabulary": len(task.vocabulary), **given})
 

@@ -97,7 +97,8 @@ class Learner:
         """The loss of a batch, or of this process's part of it."""
         with precise(self.config, self.device):
             logits = run(self.model, batch).logits
-        return summed_loss(logits, batch.targets) / max(1, batch.asked)
+        whole: Tensor = summed_loss(logits, batch.targets) / max(1, batch.asked)
+        return whole
 
     @property
     def evaluated(self) -> Transformer:

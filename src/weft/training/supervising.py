@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from weft.errors import WeftError
 from weft.models.transformer import Transformer
 from weft.tasks import Task, task
 from weft.training.config import TrainingConfig
@@ -26,15 +27,22 @@ def in_tokens_of_program(config: TrainingConfig, found: Task) -> Task:
     """The task as the config's model meets it."""
     from weft.training.program_task import ProgramTask
 
-    if config.supervision.by != "traces" or isinstance(found, ProgramTask):
+    if config.supervision.by == "answers" or isinstance(found, ProgramTask):
         return found
-    return ProgramTask(inner=found, program=program_of(config))
+    program = program_of(config)
+    return ProgramTask(inner=found, program=program) if config.supervision.by == "traces" else found
 
 
 def program_of(config: TrainingConfig) -> Program:
     """The program whose traces are learned from."""
     from weft.programs import program
 
+    if not config.supervision.program:
+        raise WeftError(
+            f"supervision by {config.supervision.by} needs a program",
+            subject="TrainingConfig",
+            remedy="Name one, as in supervision.program=parity",
+        )
     return program(config.supervision.program)
 
 

@@ -1,10 +1,10 @@
 """What a run learns from: answers, or the traces of a program that solves the task.
 
-    answers   the cross-entropy of the task's answers, end to end
-    traces    the feed-forward alone, from pairs of vectors: its input after attention and the
-              stream after it; all else is compiled (ALTA paper, appendix C.1)
-    streams   a whole Transformer with no compiled weights, from whose stream every variable of the
-              program can be read by a linear map at every layer (the idea at the end of C.1)
+answers   the cross-entropy of the task's answers, end to end
+traces    the feed-forward alone, from pairs of vectors: its input after attention and the
+          stream after it; all else is compiled (ALTA paper, appendix C.1)
+streams   a whole Transformer with no compiled weights, from whose stream every variable of the
+          program can be read by a linear map at every layer (the idea at the end of C.1)
 """
 
 from __future__ import annotations
@@ -41,15 +41,12 @@ class SupervisionConfig:
     rounded: bool = False
 
     def __post_init__(self) -> None:
-        if self.by != "answers" and not self.program:
-            raise WeftError(
-                f"supervision by {self.by} needs a program",
-                subject="TrainingConfig",
-                remedy="Name one, as in supervision.program=parity",
-            )
         if self.examples < 1 or self.noise < 0:
             raise WeftError(
                 f"supervision has {self.examples} examples and a noise of {self.noise:g}",
                 subject="TrainingConfig",
                 remedy="Give at least 1 example, and a noise of at least 0",
             )
+
+
+ANSWERS = SupervisionConfig()

@@ -75,8 +75,12 @@ def _merge_parts(tally: Tally, aside: Path) -> int:
 def _write(packing: Packing, aside: Path, folder: Path, total: int) -> None:
     """The arrays, filled part by part."""
     width = len(packing.program.variables)
-    shapes = {"states": (total, width), "averages": (total, len(packing.numbers))}
-    shapes |= {"after": (total, width), "counts": (total,)}
+    shapes: dict[str, tuple[int, ...]] = {
+        "states": (total, width),
+        "averages": (total, len(packing.numbers)),
+        "after": (total, width),
+        "counts": (total,),
+    }
     kinds = {"states": np.int32, "averages": np.float64, "after": np.int32, "counts": np.int64}
     files = {one: _array(folder / f"{one}.npy", kinds[one], shapes[one]) for one in ARRAYS}
     start = 0
@@ -130,5 +134,10 @@ def load(folder: str | Path, program: Program | type[Program]) -> TraceSet:
                 subject=program.name,
                 remedy="Extract them again",
             )
-    found = [np.load(folder / f"{one}.npy", mmap_mode="r") for one in ARRAYS]
-    return TraceSet(program, *found, inputs=told["inputs"])
+    states, averages, after, counts = (_read(folder / f"{one}.npy") for one in ARRAYS)
+    return TraceSet(program, states, averages, after, counts, told["inputs"])
+
+
+def _read(path: Path) -> Array:
+    found: Array = np.load(path, mmap_mode="r", allow_pickle=False)
+    return found

@@ -2,10 +2,10 @@
 
     loss  =  mean over batch and dimensions of (x~ + f(x~) - y)^2,    x~ = x + noise
 
-x is the stream at a position after attention, y the stream after the feed-forward f, whose output is
-added to what it reads: so f learns to take the noise away as well, and errors do not add up from
-layer to layer. Everything is drawn on the device. On a GPU, with `fused`, a step is captured as one
-graph, its products in TensorFloat-32; elsewhere it runs as it is written.
+x is the stream at a position after attention, y the stream after the feed-forward f. What f puts
+out is added to what it reads, so it learns to take the noise away as well, and errors do not add up
+from layer to layer. Everything is drawn on the device. On a GPU, with `fused`, a step is captured
+as one graph, its products in TensorFloat-32; elsewhere it runs as it is written.
 """
 
 from __future__ import annotations
