@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 import weft
-from weft.cli import compile, inspect, mechanisms, run, subleq, sweep, train
+from weft.cli import compile, inspect, mechanisms, run, subleq, sweep, traces, train
 from weft.errors import WeftError
 
 app = typer.Typer(
@@ -32,6 +32,7 @@ app.command("check")(compile.check_command)
 app.command("prove")(compile.prove_command)
 app.command("subleq")(subleq.subleq_command)
 app.command("models")(mechanisms.models_command)
+app.command("traces")(traces.traces_command)
 app.command("train")(train.train_command)
 app.command("eval")(train.eval_command)
 app.command("runs")(train.runs_command)

@@ -41,12 +41,13 @@ class SupervisionConfig:
     rounded: bool = False
 
     def __post_init__(self) -> None:
-        if self.examples < 1 or self.noise < 0:
-            raise WeftError(
-                f"supervision has {self.examples} examples and a noise of {self.noise:g}",
-                subject="TrainingConfig",
-                remedy="Give at least 1 example, and a noise of at least 0",
-            )
+        for name, least in (("examples", 1), ("noise", 0)):
+            if getattr(self, name) < least:
+                raise WeftError(
+                    f"supervision.{name} is {getattr(self, name):g}",
+                    subject="TrainingConfig",
+                    remedy=f"It must be at least {least}",
+                )
 
 
 ANSWERS = SupervisionConfig()
