@@ -143,8 +143,9 @@ class Learner:
     def _follow(self) -> None:
         """Move the average towards the weights."""
         if self.average is not None:
-            kept: list[Tensor] = list(self.average.parameters())
-            new: list[Tensor] = list(self.model.parameters())
+            both = zip(self.average.parameters(), self.model.parameters(), strict=True)
+            pairs = [(kept, new) for kept, new in both if new.requires_grad]
+            kept, new = ([one[place] for one in pairs] for place in (0, 1))
             torch._foreach_lerp_(kept, new, 1 - self.config.ema)
 
     def _copy(self) -> Transformer:

@@ -20,6 +20,7 @@ from torch import Tensor
 from weft.compiler.build import Compiled, compile_program
 from weft.errors import WeftError
 from weft.models.config import TransformerConfig
+from weft.models.feed_forward import FeedForward
 from weft.models.layout import Layout, Slot
 from weft.models.transformer import Output, Transformer
 from weft.tasks import Task
@@ -68,8 +69,15 @@ def placed(config: TrainingConfig, task: Task) -> Transformer:
     weights = {k: v for k, v in source.state_dict().items() if ".feed_forward." not in k}
     model.load_state_dict(weights, strict=False)
     model.requires_grad_(False)
-    model.layers[0].feed_forward.requires_grad_(True)
+    feed_forward_of(model).requires_grad_(True)
     return model
+
+
+def feed_forward_of(model: Transformer) -> FeedForward:
+    """The feed-forward of a looped model."""
+    found = model.layers[0].feed_forward
+    assert isinstance(found, FeedForward)
+    return found
 
 
 class Rounding(Transformer):
@@ -94,13 +102,10 @@ class Rounding(Transformer):
 
 
 def nearest(part: Tensor, slot: Slot) -> Tensor:
-    """The nearest encoding of a value to what a slot holds; heads' outputs may be undefined.
-
-    What a head averaged stays: the next layer's attention takes it away.
-    """
+    """The nearest encoding of a value to what a slot holds; after a step, heads are undefined."""
+    if slot.is_head:
+        return torch.zeros_like(part)
     if slot.kind == "number":
-        if slot.is_head:
-            return part
         buckets = torch.tensor([float(v) for v in slot.values], device=part.device)
         return buckets[(part - buckets).abs().argmin(-1, keepdim=True)].to(part.dtype)
     if slot.kind == "set":
@@ -109,7 +114,5 @@ def nearest(part: Tensor, slot: Slot) -> Tensor:
             table[row, list(chosen)] = 1.0
     else:
         table = torch.eye(slot.size, device=part.device, dtype=part.dtype)
-    if slot.is_head:
-        table = torch.cat([table, torch.zeros_like(table[:1])])
     distances = (part[..., None, :] - table).square().sum(-1)
     return table[distances.argmin(-1)]

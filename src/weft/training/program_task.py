@@ -24,7 +24,7 @@ from weft.tasks.layouts import Format, Pairs
 from weft.tasks.rows import Bools, Ints
 from weft.tasks.task import TRAIN
 
-TESTS = 1024
+TESTS = 256
 """On so many tests of each split it is seen how long inputs are and how many layers they take."""
 AT_ONCE = 4096
 

@@ -22,7 +22,7 @@ from weft.training.config import (
     StopConfig,
     TrainingConfig,
 )
-from weft.training.supervision import SupervisionConfig
+from weft.training.supervision import SupervisionConfig, Weighing
 
 DIVERGENCE = 30.0
 """First losses are large where numbers are, and may rise before they fall."""
@@ -36,6 +36,7 @@ class Row:
     steps: int
     lr: float
     optimiser: OptimiserName
+    weigh: Weighing = "counts"
 
 
 TABLE_1 = {
@@ -44,9 +45,9 @@ TABLE_1 = {
     "parity-count": Row((4096,) * 4, 400_000, 1e-4, "adamw"),
 }
 SMALL = {
-    "parity": Row((32,), 3_000, 1e-2, "adamw"),
-    "parity-absolute": Row((1024,) * 2, 20_000, 1e-3, "adamw"),
-    "parity-count": Row((1024,) * 3, 50_000, 1e-3, "adamw"),
+    "parity": Row((64,) * 2, 2_000, 1e-2, "adamw"),
+    "parity-absolute": Row((1024,) * 2, 6_000, 1e-3, "adamw", "states"),
+    "parity-count": Row((1024,) * 3, 50_000, 1e-3, "adamw", "states"),
 }
 
 
@@ -67,7 +68,7 @@ def trace_config(task: str, program: str, *, small: bool = False) -> TrainingCon
     row = rows.get(program.partition("(")[0].strip(), rows["parity"])
     return TrainingConfig(
         task=task,
-        supervision=SupervisionConfig(by="traces", program=program),
+        supervision=SupervisionConfig(by="traces", program=program, weigh=row.weigh),
         model={"hidden": row.hidden},
         optimiser=OptimiserConfig(
             name=row.optimiser, lr=row.lr, betas=(0.9, 0.999), weight_decay=0.0, clip=0.0
@@ -103,7 +104,7 @@ def stream_config(task: str, program: str) -> TrainingConfig:
         initial="gpt2",
         optimiser=OptimiserConfig(lr=3e-3, weight_decay=0.01),
         schedule=ScheduleConfig(warm_up=100, floor=0.05),
-        steps=5_000,
+        steps=10_000,
         batch=64,
-        evaluation=EvaluationConfig(every=1_000),
+        evaluation=EvaluationConfig(every=2_000),
     )  # fmt: skip

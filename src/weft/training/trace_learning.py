@@ -27,7 +27,7 @@ from weft.training.config import TrainingConfig
 from weft.training.learner import Batches, Learner
 from weft.training.optimisers import make_capturable
 from weft.training.parallel import Group
-from weft.training.placing import compiled_for, placed
+from weft.training.placing import compiled_for, feed_forward_of, placed
 from weft.training.program_task import ProgramTask
 from weft.training.trace_data import TraceSet, collect
 from weft.training.trace_vectors import VectorPairs
@@ -113,13 +113,6 @@ class TraceLearner(Learner):
 def squared_error(feed_forward: FeedForward, read: Tensor, left: Tensor) -> Tensor:
     """The mean square of what the stream differs by after a feed-forward."""
     return nn.functional.mse_loss(read + feed_forward(read), left)
-
-
-def feed_forward_of(model: Transformer) -> FeedForward:
-    """The feed-forward of a looped model."""
-    found = model.layers[0].feed_forward
-    assert isinstance(found, FeedForward)
-    return found
 
 
 def draw_he(feed_forward: FeedForward, seed: int) -> None:

@@ -1,12 +1,11 @@
 """States as vectors of the compiled stream: what the feed-forward reads, and what it leaves.
 
     x  =  sum of table[code of variable], plus what heads of numbers averaged
-    y  =  the same after the step
+    y  =  sum of table[code of variable after the step]
 
 Every variable has its dimensions (level 0's layout): one-hot, multi-hot, or one for a number; an
-undefined head is zero. A head's average stays as it is after the step: at level 0 the next layer's
-attention takes it away. So x and y are what a compiled model's stream holds before and after its
-feed-forward.
+undefined head is zero, and after the step all are. So x and y are what a compiled model's stream
+holds before and after its feed-forward.
 """
 
 from __future__ import annotations
@@ -40,12 +39,13 @@ class Encoder:
     starts: Array
     averaged: Array
 
-    def vectors(self, codes: Array, averages: Array) -> Array:
-        """Vectors (n d) of codes (n v) and averages (n h)."""
+    def vectors(self, codes: Array, averages: Array | None = None) -> Array:
+        """Vectors (n d) of codes (n v) and, before the step, averages (n h)."""
         found = np.zeros((len(codes), self.table.shape[1]))
         for column, start in enumerate(self.starts):
             found += self.table[codes[:, column] + start]
-        found[:, self.averaged] += averages
+        if averages is not None:
+            found[:, self.averaged] += averages
         return found
 
 
@@ -76,13 +76,13 @@ class VectorPairs:
         self._total = traces.occurrences
         self._dense: tuple[Tensor, Tensor] | None = None
         if self.count * layout.width <= DENSE:
-            made = (self.encoder.vectors(c, traces.averages) for c in (traces.states, traces.after))
-            first, second = (torch.from_numpy(one).float().to(device) for one in made)
-            self._dense = first, second
+            read = self.encoder.vectors(traces.states, traces.averages)
+            left = self.encoder.vectors(traces.after)
+            self._dense = _tensor(read).to(device), _tensor(left).to(device)
         else:
             self._codes = [self._placed(c).to(device) for c in (traces.states, traces.after)]
-            self._table = torch.from_numpy(self.encoder.table).float().to(device)
-            self._averages = torch.from_numpy(np.array(traces.averages)).float().to(device)
+            self._table = _tensor(self.encoder.table).to(device)
+            self._averages = _tensor(traces.averages).to(device)
 
     def _placed(self, codes: Array) -> Tensor:
         return torch.from_numpy(np.asarray(codes, np.int32) + self.encoder.starts.astype(np.int32))
@@ -99,11 +99,11 @@ class VectorPairs:
         """What the feed-forward reads and leaves (b d) at some states."""
         if self._dense is not None:
             return self._dense[0][index], self._dense[1][index]
-        first, second = (self._vectors(codes[index], index) for codes in self._codes)
-        return first, second
-
-    def _vectors(self, codes: Tensor, index: Tensor) -> Tensor:
-        found = self._table[codes].sum(1)
+        read, left = (self._table[codes[index]].sum(1) for codes in self._codes)
         for column, place in enumerate(self.encoder.averaged.tolist()):
-            found[:, place] += self._averages[index, column]
-        return found
+            read[:, place] += self._averages[index, column]
+        return read, left
+
+
+def _tensor(values: Array) -> Tensor:
+    return torch.from_numpy(np.array(values)).float()
