@@ -25,6 +25,7 @@ test-slow: setup
 docs: setup
 	$(BIN)/python docs/generate.py
 	$(BIN)/python docs/pictures.py
+	$(BIN)/python docs/figure4.py
 
 bench: setup
 	$(BIN)/python bench/run.py
@@ -34,6 +35,7 @@ bench-gpu: setup
 	$(BIN)/python bench/gpu_models.py train
 	$(BIN)/python bench/gpu_models.py errors
 	$(BIN)/python bench/gpu_models.py memory
+	$(BIN)/python bench/gpu_traces.py
 
 format: setup
 	$(BIN)/ruff format .

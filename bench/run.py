@@ -25,6 +25,7 @@ from measure import Figure
 
 GROUPS = (
     "startup", "interpreters", "rules", "compiler", "proofs", "scan", "models", "tasks",
+    "traces",
 )  # fmt: skip
 
 

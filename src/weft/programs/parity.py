@@ -1,6 +1,7 @@
-"""Parity of a bit string, three ways (ALTA paper, figures 2, 7 and 8), one of them in two forms.
+"""Parity of a bit string, three ways (ALTA paper, figures 2, 7 and 8).
 
-All compute the same function and are learned very differently: that is the paper's first lesson.
+The three compute the same function and are learned very differently: that is the paper's first
+lesson.
 """
 
 from __future__ import annotations

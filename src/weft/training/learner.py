@@ -145,8 +145,8 @@ class Learner:
         if self.average is not None:
             both = zip(self.average.parameters(), self.model.parameters(), strict=True)
             pairs = [(kept, new) for kept, new in both if new.requires_grad]
-            kept, new = ([one[place] for one in pairs] for place in (0, 1))
-            torch._foreach_lerp_(kept, new, 1 - self.config.ema)
+            kept: list[Tensor] = [one for one, _ in pairs]
+            torch._foreach_lerp_(kept, [one for _, one in pairs], 1 - self.config.ema)
 
     def _copy(self) -> Transformer:
         return copy.deepcopy(self.model).requires_grad_(False)

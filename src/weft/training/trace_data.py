@@ -207,7 +207,7 @@ def collect(
         >>> from weft.training.trace_data import collect
         >>> traces = collect(weft.program("parity"), ["101", "0", "1101"])
         >>> len(traces), traces.occurrences
-        (10, 34)
+        (12, 34)
     """
     program = as_program(program)
     packing = Packing(program)
