@@ -8,6 +8,7 @@ rates as tensors, and data on the GPU. Random numbers go on from step to step.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -42,8 +43,9 @@ class CapturedStep:
     def _single(self) -> Tensor:
         side: torch.cuda.Stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]
         side.wait_stream(torch.cuda.current_stream())
-        with quick_products(), torch.cuda.stream(side):
-            loss = self._step()
+        with quick_products(), torch.cuda.stream(side), warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="This instance was constructed with capt")
+            loss = self._step()  # of an optimiser that can be captured, and is not yet
         torch.cuda.current_stream().wait_stream(side)
         return loss
 
