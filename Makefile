@@ -25,6 +25,7 @@ test-slow: setup
 docs: setup
 	$(BIN)/python docs/generate.py
 	$(BIN)/python docs/pictures.py
+	$(BIN)/python docs/figure4.py
 
 bench: setup
 	$(BIN)/python bench/run.py
@@ -36,6 +37,7 @@ bench-gpu: setup
 	$(BIN)/python bench/gpu_models.py memory
 	$(BIN)/python bench/gpu_training.py
 	$(BIN)/python bench/gpu_small.py
+	$(BIN)/python bench/gpu_traces.py
 
 format: setup
 	$(BIN)/ruff format .

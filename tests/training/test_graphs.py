@@ -77,4 +77,4 @@ def test_several_processes_are_refused() -> None:
     learner = Learner(config, config.model_config(task("parity")), torch.device("cpu"))
     learner.group = Group(0, 2)
     with pytest.raises(WeftError, match="several processes"):
-        learner._captured()
+        learner._graph()

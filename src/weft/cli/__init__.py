@@ -22,6 +22,7 @@ from weft.cli import (
     study,
     subleq,
     sweep,
+    traces,
     train,
 )
 from weft.errors import WeftError
@@ -43,6 +44,7 @@ app.command("check")(compile.check_command)
 app.command("prove")(compile.prove_command)
 app.command("subleq")(subleq.subleq_command)
 app.command("models")(mechanisms.models_command)
+app.command("traces")(traces.traces_command)
 app.command("train")(train.train_command)
 app.command("eval")(train.eval_command)
 app.command("runs")(train.runs_command)

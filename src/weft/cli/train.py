@@ -13,7 +13,7 @@ from weft.errors import WeftError, did_you_mean
 
 if TYPE_CHECKING:
     from weft.tasks import Accuracy
-    from weft.training import Predictions, Result, Run, RunStore
+    from weft.training import Predictions, Result, Run, RunStore, TrainingConfig
 
 Runs = Annotated[Path, typer.Option("--runs", help="The folder of all runs.")]
 Device = Annotated[str, typer.Option("--device", help="cpu, cuda, or the best there is (auto).")]
@@ -26,6 +26,16 @@ def train_command(
         typer.Argument(metavar="KEY=VALUE ...", help="Changes, as in optimiser.lr=3e-4."),
     ] = None,
     model: Annotated[str, typer.Option("--model", help="The size of the model, a preset.")] = "",
+    traces: Annotated[
+        str,
+        typer.Option("--traces", metavar="PROGRAM", help="Learn from this program's traces."),
+    ] = "",
+    small: Annotated[
+        bool, typer.Option("--small", help="With --traces: less than the ALTA paper's table 1.")
+    ] = False,
+    whole: Annotated[
+        bool, typer.Option("--whole", help="With --traces: a whole model, nothing compiled.")
+    ] = False,
     runs: Runs = Path("runs"),
     device: Device = "auto",
     save_every: Annotated[
@@ -42,15 +52,18 @@ def train_command(
 
       weft train addition --model micro model.position=abacus optimiser.name=muon
 
+      weft train parity --traces parity --small
+
       torchrun --nproc-per-node 2 -m weft train parity
     """
-    from weft.training import TrainingConfig, override, train
+    from weft.training import override, train
     from weft.training.environment import device_of
     from weft.training.progress import Display
     from weft.training.watching import GOOD
 
     given = [f"preset={model}"] if model else []
-    config = override(TrainingConfig(task=_known_task(task)), [*given, *(changes or [])])
+    start = _start(_known_task(task), traces, small, whole)
+    config = override(start, [*given, *(changes or [])])
     watcher = None if quiet or json else Display(device_of(device))
     try:
         result = train(config, runs=runs, device=device, watcher=watcher, save_every=save_every)
@@ -61,6 +74,17 @@ def train_command(
         _print_result(config.hash, runs / config.hash, result, json)
     if result.status not in GOOD:
         raise typer.Exit(1)
+
+
+def _start(task: str, traces: str, small: bool, whole: bool) -> TrainingConfig:
+    """The config before its changes: end to end, or from a program's traces."""
+    from weft.training import TrainingConfig, stream_config, trace_config
+
+    if not traces:
+        if small or whole:
+            raise WeftError("no program was named", remedy="Name one, as in --traces parity")
+        return TrainingConfig(task=task)
+    return stream_config(task, traces) if whole else trace_config(task, traces, small=small)
 
 
 def _known_task(name: str) -> str:
@@ -129,7 +153,7 @@ def _evaluated(
     from weft.training import evaluate
     from weft.training.environment import device_of
     from weft.training.evaluating import test_sets
-    from weft.training.running import task_of
+    from weft.training.supervising import task_of
 
     wanted = run.config.evaluation
     tests = test_sets(task_of(run.config), splits or wanted.splits, size or wanted.size)
@@ -209,7 +233,9 @@ def _matching(store: RunStore, conditions: list[str]) -> list[Run]:
 
 def _line(run: Run) -> str:
     result = run.result
-    start = f"{run.name}  {run.config.task:<12}{run.config.preset:<7}{run.status:<14}"
+    supervision = run.config.supervision
+    kind = run.config.preset if supervision.by == "answers" else supervision.by
+    start = f"{run.name}  {run.config.task:<12}{kind:<8}{run.status:<14}"
     if result is None:
         return f"{start}".rstrip()
     shares = "  ".join(f"{split} {share:.1%}" for split, share in result.accuracy.items())

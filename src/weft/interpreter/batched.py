@@ -109,6 +109,21 @@ class BatchRun(Sequence[Run]):
         running = (moment.sequences >= 0)[moment.layout.rows]
         return {name: column[running] for name, column in moment.columns.items()}
 
+    def averages(self, layer: int) -> dict[str, Array]:
+        """What heads of numbers averaged at one layer, with the positions of `states`.
+
+        Where a head is undefined, the number means nothing.
+        """
+        (history,) = self._history
+        moment = history[layer - 1][1]
+        running = (moment.sequences >= 0)[moment.layout.rows]
+        return {name: numbers[running] for name, numbers in moment.numbers.items()}
+
+    @property
+    def traced(self) -> int:
+        """How many layers `states` has, of a traced batch of one chunk."""
+        return max((len(history) for history in self._history), default=0)
+
     def observed(self) -> dict[str, set[int]]:
         """The codes that every variable of a traced batch had anywhere, at any layer."""
         seen: dict[str, set[int]] = {name: set() for name in self.program.variables}

@@ -50,6 +50,7 @@ LIBRARY: dict[str, Entry] = {
         Entry("parity", "weft.programs.parity", "Parity", "10110"),
         Entry("parity-absolute", "weft.programs.parity", "ParityAbsolute", "10110"),
         Entry("parity-sum", "weft.programs.parity", "ParitySum", "10110"),
+        Entry("parity-count", "weft.programs.parity", "ParityCount", "10110"),
         Entry("addition", "weft.programs.addition", "Addition", "12+34"),
         Entry("subtraction", "weft.programs.subtraction", "Subtraction", "12-34"),
         Entry("comparison", "weft.programs.comparison", "Comparison", "1234?1243"),

@@ -115,3 +115,41 @@ class ParitySum(weft.Program):
     decode = Parity.decode
     sample = Parity.sample
     task = Parity.task
+
+
+class ParityCount(weft.Program):
+    """Parity by counting, with the count kept: one step notes how many ones, the next takes mod 2.
+
+    The form of `parity-sum` from whose traces the ALTA paper trains (appendix D.1): a count that is
+    one of finitely many values is easier to learn from than a share. Shares are of `scale`, so that
+    noise in training does not blur them.
+    """
+
+    layers = 2
+
+    def __init__(self, ones: int = 40, scale: int = 1000) -> None:
+        self.tokens = [0, 1, START]
+        self.scale = scale
+        self.parity = weft.var(2)
+        self.counted = weft.var(2)
+        self.ones = weft.var(ones + 1)
+        self.start = weft.number([0, scale], token=lambda t: scale * (t == START))
+        self.start_or_one = weft.var(2, token=lambda t: t in (1, START))
+        self.query = weft.var(2, default=1)
+        buckets = [scale / (count + 1) for count in range(ones + 1)]
+        self.share = weft.attend(
+            self.query, self.start_or_one, self.start, output=weft.number(buckets)
+        )
+        self.output = self.parity
+
+    def step(self, z: Any) -> None:
+        if not z.counted:
+            z.ones = round(self.scale / z.share) - 1
+            z.counted = 1
+        else:
+            z.parity = z.ones % 2
+
+    encode = Parity.encode
+    decode = Parity.decode
+    sample = Parity.sample
+    task = Parity.task

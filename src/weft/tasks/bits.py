@@ -109,7 +109,12 @@ class Parity(BitTask):
     """
 
     name: ClassVar[str] = "parity"
-    programs: ClassVar[tuple[str, ...]] = ("parity", "parity-absolute", "parity-sum")
+    programs: ClassVar[tuple[str, ...]] = (
+        "parity",
+        "parity-absolute",
+        "parity-sum",
+        "parity-count",
+    )
 
     @cached_property
     def splits(self) -> Mapping[str, Split]:

@@ -62,7 +62,8 @@ class Adafactor(Optimizer):
         state = self.state[parameter]
         if "step" not in state:
             state["step"] = torch.zeros((), device=gradient.device)
-        new = state["step"].add_(1) ** -POWER
+        state["step"] += 1  # in place, like all that is kept: a captured step repeats itself so
+        new = state["step"] ** -POWER
         squares = gradient.square() + TINY
         if parameter.dim() < 2:
             return _kept(state, "squares", squares, new).rsqrt()

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from weft.errors import WeftError, did_you_mean
 from weft.models.config import TransformerConfig
 from weft.training.overriding import typed_fields
+from weft.training.supervision import ANSWERS, SupervisionConfig
 
 if TYPE_CHECKING:
     from weft.tasks import Task
@@ -27,7 +28,7 @@ KINDS = {"tag": "encoder", "lm": "decoder", "seq2seq": "encoder-decoder"}
 """Which kind of model does a task of which format, unless another is asked for."""
 
 OptimiserName = Literal["adamw", "adafactor", "muon"]
-ScheduleName = Literal["cosine", "linear", "inverse-sqrt", "constant"]
+ScheduleName = Literal["cosine", "linear", "exponential", "inverse-sqrt", "constant"]
 Recipe = Literal["gpt2", "depth-scaled", "zero-output"]
 
 
@@ -59,7 +60,7 @@ class ScheduleConfig:
     Attributes:
         name: its way down after the warm-up.
         warm_up: over how many steps it grows from zero.
-        floor: which share of it is left at the end, with `cosine` and `linear`.
+        floor: which share of it is left at the end, with `cosine`, `linear` and `exponential`.
     """
 
     name: ScheduleName = "cosine"
@@ -109,6 +110,7 @@ class TrainingConfig:
     Attributes:
         task: its name.
         parameters: of the task.
+        supervision: what is learned from: the task's answers, or traces of a program.
         preset: the size of the model, by name.
         model: what else is different about it, as values of `TransformerConfig`. The task gives
             vocabulary, outputs and kind; a model that sees both sides is told positions by
@@ -133,6 +135,7 @@ class TrainingConfig:
 
     task: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    supervision: SupervisionConfig = ANSWERS
     preset: str = "nano"
     model: Mapping[str, Any] = field(default_factory=dict, metadata={"of": TransformerConfig})
     initial: Recipe = "depth-scaled"
@@ -169,16 +172,27 @@ class TrainingConfig:
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
     def as_dict(self) -> dict[str, Any]:
-        """The config as plain values, for JSON."""
+        """The config as plain values, for JSON; nothing of supervision where it is by answers."""
         plain = {one.name: getattr(self, one.name) for one in fields(self)}
+        if self.supervision == ANSWERS:
+            del plain["supervision"]
         return {key: _plain(value) for key, value in plain.items()}
 
     def model_config(self, task: Task) -> TransformerConfig:
         """The config of the model that learns a task."""
         from weft.models.presets import preset
 
+        if self.supervision.by == "traces":
+            from weft.training.placing import placed_config
+
+            return placed_config(self, task)
+
         kind = self.model.get("kind", KINDS[task.format])
-        told = {} if kind == "decoder" else {"position": "rotary"}
+        told: dict[str, Any] = {} if kind == "decoder" else {"position": "rotary"}
+        if self.supervision.by == "streams":
+            from weft.training.readable import looped
+
+            told |= looped(self, task)
         given = {"outputs": task.outputs, "kind": kind, **told, **self.model}
         return preset(self.preset, **{"vocabulary": len(task.vocabulary), **given})
 

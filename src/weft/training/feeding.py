@@ -34,7 +34,7 @@ class Tensors:
         lengths: b; None where the model needs none.
         source: b l, for an encoder-decoder.
         source_lengths: b; None where all are full.
-        asked: how many targets the whole batch has.
+        asked: how many targets the whole batch has, at least 1; a tensor in a CUDA graph.
         read: how many tokens the whole batch has, padding left out.
     """
 
@@ -43,7 +43,7 @@ class Tensors:
     lengths: Tensor | None = None
     source: Tensor | None = None
     source_lengths: Tensor | None = None
-    asked: int = 0
+    asked: int | Tensor = 1
     read: int = 0
 
     def to(self, device: torch.device) -> Tensors:
@@ -72,7 +72,7 @@ def tensors_of(batch: Batch, config: TransformerConfig, group: Group | None = No
     read = int(batch.lengths.sum())
     if batch.source_lengths is not None:
         read += int(batch.source_lengths.sum())
-    asked = int((batch.targets >= 0).sum())
+    asked = max(1, int((batch.targets >= 0).sum()))
     if group is not None and group.size > 1:
         batch = batch.take(slice(group.rank, None, group.size))
     always = "randomised" in config.encodings

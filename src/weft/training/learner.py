@@ -1,8 +1,16 @@
-"""A model that learns: forward, backward, clip, step, average; and its tensors, to save."""
+"""A model that learns: forward, backward, clip, step, average; and its tensors, to save.
+
+This one learns from a task's answers. Those that learn from traces (`trace_learning`, `readable`)
+have another loss, and other batches.
+"""
 
 from __future__ import annotations
 
+import copy
+import math
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
@@ -11,10 +19,11 @@ from weft.errors import WeftError
 from weft.models.config import TransformerConfig
 from weft.models.initialising import initialise
 from weft.models.transformer import Output, Transformer
+from weft.tasks import Task
 from weft.training.config import TrainingConfig
-from weft.training.feeding import Tensors
+from weft.training.feeding import Feed, Tensors
 from weft.training.graphs import Graphed
-from weft.training.optimisers import capturable, clip, optimisers_of, restore, saved, set_lr
+from weft.training.optimisers import clip, make_capturable, optimisers_of, restore, saved, set_lr
 from weft.training.parallel import Group, add_up
 from weft.training.schedules import share
 
@@ -23,6 +32,18 @@ IGNORED = -1
 
 class NotFinite(ArithmeticError):
     """The loss or its gradient is no longer a number."""
+
+
+class Batches(Protocol):
+    """The batches of a run, one for each step that is left; to be closed.
+
+    Each can be brought `to` a device, and has `read`, the number of tokens in it.
+    """
+
+    def __iter__(self) -> Iterator[Any]: ...
+
+    def close(self) -> None:
+        """End whatever makes them."""
 
 
 class Learner:
@@ -36,15 +57,51 @@ class Learner:
         group: Group | None = None,
     ) -> None:
         self.config, self.device, self.group = config, device, group or Group()
-        self.model = initialise(Transformer(model), config.initial, seed=config.seed).to(device)
-        self.average = self._copy(model) if config.ema else None
-        self.optimisers = optimisers_of(self.model, config.optimiser)
+        self.model = self._made(model).to(device)
+        self.average = self._copy() if config.ema else None
+        self.optimisers = optimisers_of(self.trained, config.optimiser)
         self.unsound = torch.zeros((), dtype=torch.bool, device=device)
-        self._graphed = self._captured() if config.graphed and device.type == "cuda" else None
+        self._graphed = self._graph() if config.graphed and device.type == "cuda" else None
         self._plain = self.model
         if config.fused:
-            self._plain = self._shared(model)
-            self.model.fused()
+            self._fuse()
+
+    def _made(self, config: TransformerConfig) -> Transformer:
+        """The model with its first weights."""
+        return initialise(Transformer(config), self.config.initial, seed=self.config.seed)
+
+    def _fuse(self) -> None:
+        """Make steps quicker, where the config asks for it."""
+        self._plain = self._shared(self.model.config)
+        self.model.fused()
+
+    @property
+    def trained(self) -> nn.Module:
+        """All that is learned: the model, and whatever else a loss needs."""
+        return self.model
+
+    @property
+    def guessing(self) -> float:
+        """The loss of one who knows nothing."""
+        return math.log(max(2, self.model.config.outputs))
+
+    def feed(self, task: Task, first: int) -> Batches:
+        """The batches from a step on."""
+        return Feed(
+            task,
+            self.config,
+            self.model.config,
+            first=first,
+            pinned=self.device.type == "cuda",
+            group=self.group,
+        )
+
+    def loss(self, batch: Any) -> Tensor:
+        """The loss of a batch, or of this process's part of it."""
+        with precise(self.config, self.device):
+            logits = run(self.model, batch).logits
+        whole: Tensor = summed_loss(logits, batch.targets) / batch.asked
+        return whole
 
     @property
     def evaluated(self) -> Transformer:
@@ -55,30 +112,26 @@ class Learner:
         """The learning rate of a step."""
         return self.config.optimiser.lr * share(self.config.schedule, step, self.config.steps)
 
-    def learn(self, batch: Tensors, step: int) -> Tensor:
+    def learn(self, batch: Any, step: int) -> Tensor:
         """One step; gives the loss before it, which is not waited for."""
         self.model.train()
         set_lr(self.optimisers, self.lr(step))
-        if self._graphed is not None:
-            return self._graphed(batch)
-        return self._step(batch, max(1, batch.asked))
+        return self._advance(batch) if self._graphed is None else self._graphed(batch)
 
-    def _step(self, batch: Tensors, asked: int | Tensor) -> Tensor:
-        """A step at the learning rate that is set; nothing in it waits for a GPU."""
-        with precise(self.config, self.device):
-            logits = run(self.model, batch).logits
-        loss = summed_loss(logits, batch.targets) / asked
-        self.model.zero_grad(set_to_none=True)
+    def _advance(self, batch: Any) -> Tensor:
+        """Forward, backward, and the change of all weights; nothing in it waits for a GPU."""
+        loss = self.loss(batch)
+        self.trained.zero_grad(set_to_none=True)
         loss.backward()  # type: ignore[no-untyped-call]
-        loss = add_up(self.model, loss.detach(), self.group)
-        norm = clip(self.model, self.config.optimiser.clip)
+        loss = add_up(self.trained, loss.detach(), self.group)
+        norm = clip(self.trained, self.config.optimiser.clip)
         self._look(loss, norm)
         for optimiser in self.optimisers:
             optimiser.step()
         self._follow()
         return loss
 
-    def _captured(self) -> Graphed:
+    def _graph(self) -> Graphed:
         """Steps as CUDA graphs; learning rates must then be tensors."""
         if self.group.size > 1:
             raise WeftError(
@@ -86,8 +139,8 @@ class Learner:
                 subject="TrainingConfig",
                 remedy="Set graphed=false, or start one process",
             )
-        capturable(self.optimisers, self.device)
-        return Graphed(self._step, lambda: self.model.zero_grad(set_to_none=True))
+        make_capturable(self.optimisers, self.device)
+        return Graphed(self._advance, lambda: self.trained.zero_grad(set_to_none=True))
 
     def check(self) -> None:
         """Raise `NotFinite` where some step so far had no finite loss and gradient."""
@@ -104,14 +157,13 @@ class Learner:
     def _follow(self) -> None:
         """Move the average towards the weights."""
         if self.average is not None:
-            kept: list[Tensor] = list(self.average.parameters())
-            new: list[Tensor] = list(self.model.parameters())
-            torch._foreach_lerp_(kept, new, 1 - self.config.ema)
+            both = zip(self.average.parameters(), self.model.parameters(), strict=True)
+            pairs = [(kept, new) for kept, new in both if new.requires_grad]
+            kept: list[Tensor] = [one for one, _ in pairs]
+            torch._foreach_lerp_(kept, [one for _, one in pairs], 1 - self.config.ema)
 
-    def _copy(self, config: TransformerConfig) -> Transformer:
-        copy = Transformer(config).to(self.device)
-        copy.load_state_dict(self.model.state_dict())
-        return copy.requires_grad_(False)
+    def _copy(self) -> Transformer:
+        return copy.deepcopy(self.model).requires_grad_(False)
 
     def _shared(self, config: TransformerConfig) -> Transformer:
         """A model with the same weights, which takes inputs of any width without compiling."""

@@ -6,10 +6,10 @@ that its step has written, so a run that continues from it writes the same files
 
 from __future__ import annotations
 
-import math
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -19,10 +19,10 @@ from weft.training import checkpoint
 from weft.training.checkpoint import State
 from weft.training.config import TrainingConfig
 from weft.training.evaluating import Predictions, evaluate, test_sets
-from weft.training.feeding import Feed, Tensors
 from weft.training.files import Log
-from weft.training.learner import Learner, precise
+from weft.training.learner import precise
 from weft.training.parallel import Group, agreed
+from weft.training.supervising import learner_of
 from weft.training.watching import Record, Watcher
 
 PATIENCE = 3
@@ -50,7 +50,7 @@ class Loop:
         self.config, self.task, self.folder = config, task, folder
         self.device, self.group, self.watcher = device, group, watcher
         self.save_every = save_every
-        self.learner = Learner(config, config.model_config(task), device, group)
+        self.learner = learner_of(config, task, device, group)
         self.tests = test_sets(task, config.evaluation.splits, config.evaluation.size)
         self.predictions: dict[str, Predictions] = {}
         self.evaluated_at = 0
@@ -77,14 +77,7 @@ class Loop:
 
     def run(self) -> None:
         """All steps that are left, and the last evaluation."""
-        feed = Feed(
-            self.task,
-            self.config,
-            self.learner.model.config,
-            first=self.state.step + 1,
-            pinned=self.device.type == "cuda",
-            group=self.group,
-        )
+        feed = self.learner.feed(self.task, self.state.step + 1)
         try:
             batches = iter(feed)
             self._began = self._saved = time.perf_counter()
@@ -97,7 +90,7 @@ class Loop:
         if self.evaluated_at != self.state.step:
             self._evaluate()
 
-    def _step(self, batch: Tensors) -> None:
+    def _step(self, batch: Any) -> None:
         step = self.state.step + 1
         self._total += self.learner.learn(batch, step)
         self._read += batch.read
@@ -136,8 +129,8 @@ class Loop:
         self.watcher.logged(record)
         self._read, self._recorded = 0, self.state.seconds
         self._total.zero_()
-        guessing = math.log(max(2, self.task.outputs))
-        high = self.state.high + 1 if loss > self.config.stop.divergence * guessing else 0
+        most = self.config.stop.divergence * self.learner.guessing
+        high = self.state.high + 1 if loss > most else 0
         self.state = replace(self.state, counted=0, high=high)
         if high >= PATIENCE:
             raise Diverged

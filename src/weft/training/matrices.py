@@ -13,7 +13,6 @@ from torch import Tensor, nn
 
 from weft.models.attention import Attention
 from weft.models.feed_forward import FeedForward
-from weft.models.transformer import Transformer
 
 
 @dataclass(frozen=True)
@@ -43,7 +42,7 @@ class View:
         return matrices[0].view(width, heads, inner).transpose(0, 1)
 
 
-def views_of(model: Transformer) -> dict[nn.Parameter, View]:
+def views_of(model: nn.Module) -> dict[nn.Parameter, View]:
     """The matrices of all layers: those of attention and of feed-forwards."""
     found: dict[nn.Parameter, View] = {}
     for module in model.modules():

@@ -6,14 +6,13 @@ import torch
 from torch import Tensor, nn
 from torch.optim import AdamW, Optimizer
 
-from weft.models.transformer import Transformer
 from weft.training.adafactor import Adafactor
 from weft.training.config import OptimiserConfig
 from weft.training.matrices import views_of
 from weft.training.muon import Muon
 
 
-def optimisers_of(model: Transformer, config: OptimiserConfig) -> list[Optimizer]:
+def optimisers_of(model: nn.Module, config: OptimiserConfig) -> list[Optimizer]:
     """The optimisers of a model: one, or with Muon one for matrices and one for the rest."""
     weights = [weight for weight in model.parameters() if weight.requires_grad]
     views = views_of(model)
@@ -46,7 +45,7 @@ def _groups(weights: list[nn.Parameter], config: OptimiserConfig) -> list[dict[s
 
 
 def set_lr(optimisers: list[Optimizer], lr: float) -> None:
-    """Give all weights a learning rate."""
+    """Give all weights a learning rate; where it is a tensor, the tensor stays the same one."""
     for optimiser in optimisers:
         for group in optimiser.param_groups:
             if isinstance(group["lr"], Tensor):
@@ -55,12 +54,13 @@ def set_lr(optimisers: list[Optimizer], lr: float) -> None:
                 group["lr"] = lr
 
 
-def capturable(optimisers: list[Optimizer], device: torch.device) -> None:
-    """Keep learning rates where a CUDA graph can read them."""
+def make_capturable(optimisers: list[Optimizer], device: torch.device) -> None:
+    """Keep learning rates on the device, so that a captured step can read them there."""
     for optimiser in optimisers:
         for group in optimiser.param_groups:
             group["lr"] = torch.tensor(float(group["lr"]), device=device)
-            group["capturable"] = True
+            if "capturable" in group:
+                group["capturable"] = True
 
 
 def saved(optimisers: list[Optimizer]) -> dict[str, Tensor]:
@@ -86,7 +86,7 @@ def _weights(optimiser: Optimizer) -> list[nn.Parameter]:
     return [weight for group in optimiser.param_groups for weight in group["params"]]
 
 
-def clip(model: Transformer, most: float) -> Tensor:
+def clip(model: nn.Module, most: float) -> Tensor:
     """Scale the gradient so that its norm is at most so much; gives the norm it had."""
     weights = [weight for weight in model.parameters() if weight.grad is not None]
     norm = nn.utils.get_total_norm([w.grad for w in weights if w.grad is not None])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import torch
 from rich.console import Console
@@ -33,7 +34,8 @@ class Display(Watcher):
         self._task = TaskID(0)
 
     def started(self, config: TrainingConfig, model: TransformerConfig, step: int) -> None:
-        self.config, self.model, self.begun = config, model, step
+        self.config, self.begun = config, step
+        self.model = replace(model, loops=1) if config.supervision.by == "traces" else model
         self.peak = matmul_peak(self.device, bf16=config.bf16)
         if self.console.is_terminal:
             self._bar = Progress(*COLUMNS, console=self.console)

@@ -29,6 +29,7 @@ from weft.training.files import read_json, write_json
 from weft.training.learner import NotFinite
 from weft.training.loop import Diverged, Loop, check_splits
 from weft.training.parallel import Group, check_batch, joined
+from weft.training.supervising import in_tokens_of_program, task_of
 from weft.training.watching import Result, Watcher
 
 SAVE_EVERY = 60.0
@@ -63,7 +64,7 @@ def train(
     if done is not None and done.final:
         return done
     where = device_of(device)
-    found = task_of(config) if task is None else task
+    found = task_of(config) if task is None else in_tokens_of_program(config, task)
     config.model_config(found)  # mistakes show before there is a folder
     check_splits(config, found)
     with (
@@ -162,13 +163,6 @@ def finished(folder: Path) -> Result | None:
     """How a run ended; None where it has not."""
     path = folder / "result.json"
     return Result(**read_json(path)) if path.exists() else None
-
-
-def task_of(config: TrainingConfig) -> Task:
-    """The task of a config."""
-    from weft.tasks import task
-
-    return task(config.task, **config.parameters)
 
 
 def _is_memory(error: BaseException) -> bool:

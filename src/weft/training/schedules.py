@@ -2,6 +2,7 @@
 
 cosine        floor + (1 - floor) (1 + cos(pi p)) / 2, where p goes from 0 to 1
 linear        floor + (1 - floor) (1 - p)
+exponential   floor^p
 inverse-sqrt  sqrt(warm_up / step)
 constant      1
 """
@@ -22,5 +23,7 @@ def share(schedule: ScheduleConfig, step: int, steps: int) -> float:
     if schedule.name == "inverse-sqrt":
         return math.sqrt(max(1, schedule.warm_up) / step)
     passed = (step - schedule.warm_up) / max(1, steps - schedule.warm_up)
+    if schedule.name == "exponential":
+        return float(schedule.floor**passed)
     down = (1 + math.cos(math.pi * passed)) / 2 if schedule.name == "cosine" else 1 - passed
     return schedule.floor + (1 - schedule.floor) * down

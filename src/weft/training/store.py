@@ -72,14 +72,13 @@ class Run:
 
     def model(self, device: str = "cpu") -> Transformer:
         """Its model with the newest weights there are; the average where one was kept."""
-        from weft.models.transformer import Transformer
         from weft.training import checkpoint
-        from weft.training.running import task_of
+        from weft.training.supervising import model_of, task_of
 
         found = checkpoint.load(self.folder)
         if found is None:
             raise WeftError(f"the run {self.name} has no weights yet", remedy="Train it first")
-        model = Transformer(self.config.model_config(task_of(self.config)))
+        model = model_of(self.config, task_of(self.config))
         model.load_state_dict(found[1].get("ema", found[1]["model"]))
         return model.to(device).eval()
 

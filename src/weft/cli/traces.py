@@ -1,0 +1,142 @@
+"""`weft traces`: what the feed-forward of a program reads and writes, each distinct state once."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from weft.cli.options import Json, Name, print_json
+from weft.errors import WeftError
+
+if TYPE_CHECKING:
+    from weft.language.program import Program
+    from weft.training.trace_data import TraceSet
+
+
+def traces_command(
+    name: Name,
+    out: Annotated[
+        Path | None, typer.Option("-o", "--out", help="Write the traces to this folder.")
+    ] = None,
+    inputs: Annotated[
+        Path | None, typer.Option("--for", help="A file with an input a line.")
+    ] = None,
+    task: Annotated[
+        str | None, typer.Option("--task", help="Take questions that this task trains on.")
+    ] = None,
+    samples: Annotated[
+        int, typer.Option("--samples", min=1, help="How many inputs to draw.")
+    ] = 1000,
+    max_length: Annotated[int, typer.Option("--max-length", min=1, help="The longest.")] = 20,
+    seed: Annotated[int, typer.Option("--seed", help="Of what is drawn.")] = 0,
+    show: Annotated[
+        int, typer.Option("--show", min=0, help="Show so many states, the most frequent first.")
+    ] = 0,
+    json: Json = False,
+) -> None:
+    """Extract what a program's feed-forward reads and writes, over all layers and positions.
+
+    Inputs are those of a file, of a task, or random ones.
+
+    Examples:
+
+      weft traces parity --task parity --samples 20000 -o traces/parity
+
+      weft traces parity --show 5
+    """
+    from weft.programs import program
+    from weft.training.trace_data import collect
+    from weft.training.trace_files import extract
+
+    found = program(name)
+    given = _inputs(found, inputs, task, samples, max_length, seed)
+    traces = collect(found, given) if out is None else extract(found, given, out, name=name)
+    states = _states(traces, show)
+    if json:
+        print_json({**_summary(traces), "shown": states})
+        return
+    for word, value in _summary(traces).items():
+        print(f"{word:<14}{value:,}")
+    if states:
+        print()
+        _print_states(states)
+    if out is not None:
+        print(f"written to {out}")
+
+
+def _inputs(
+    program: Program,
+    path: Path | None,
+    task: str | None,
+    samples: int,
+    max_length: int,
+    seed: int,
+) -> Iterator[Any]:
+    """The inputs, one after the other."""
+    if path is not None and task is not None:
+        raise WeftError("both --for and --task were given", remedy="Give one of them")
+    if path is not None:
+        return _lines(program, path)
+    if task is not None:
+        from weft.tasks import task as task_of
+        from weft.training.program_task import ProgramTask
+
+        return ProgramTask(inner=task_of(task), program=program).inputs(seed, samples)
+    rng = random.Random(seed)
+    return iter([program.sample(rng, rng.randint(1, max_length)) for _ in range(samples)])
+
+
+def _lines(program: Program, path: Path) -> Iterator[Any]:
+    try:
+        with path.open(encoding="utf-8") as file:
+            for line in file:
+                if line.strip():
+                    yield program.encode(line.strip())
+    except (OSError, UnicodeDecodeError) as error:
+        raise WeftError(f"{path} cannot be read: {error}", remedy="Give a text file") from None
+
+
+def _summary(traces: TraceSet) -> dict[str, int]:
+    return {
+        "inputs": traces.inputs,
+        "occurrences": traces.occurrences,
+        "states": len(traces),
+    }
+
+
+def _states(traces: TraceSet, most: int) -> list[dict[str, Any]]:
+    """The most frequent states: how often, what was read, and what changed."""
+    import numpy as np
+
+    order = np.argsort(-np.asarray(traces.counts), kind="stable")[:most]
+    return [_state(traces, int(row)) for row in order]
+
+
+def _state(traces: TraceSet, row: int) -> dict[str, Any]:
+    read: dict[str, Any] = {}
+    written: dict[str, Any] = {}
+    variables = traces.program.variables
+    pairs = zip(traces.states[row].tolist(), traces.after[row].tolist(), strict=True)
+    for (name, variable), (before, after) in zip(variables.items(), pairs, strict=True):
+        values = (*variable.range.values, None)
+        read[name] = values[before]
+        if not variable.is_head and before != after:
+            written[name] = values[after]
+    return {"count": int(traces.counts[row]), "read": read, "written": written}
+
+
+def _print_states(states: list[dict[str, Any]]) -> None:
+    for one in states:
+        read = "  ".join(f"{name} {_shown(value)}" for name, value in one["read"].items())
+        written = ", ".join(f"{name} := {_shown(value)}" for name, value in one["written"].items())
+        print(f"{one['count']:>10,}  {read}  ->  {written or 'nothing'}")
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "∅"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
