@@ -24,7 +24,7 @@ def found(*arguments: str) -> dict[str, Any]:
 
 def test_the_parity_programs_are_those_of_the_paper() -> None:
     tests = ("--train", "train", "--test", "longer", "--test", "more-ones", "--tests", "150")
-    rows = {name: found(name, *tests) for name in TASKS["parity"].programs}
+    rows = {name: found(name, *tests) for name in ("parity", "parity-absolute", "parity-sum")}
     assert {name: row["rules"] + row["resets"] for name, row in rows.items()} == {
         "parity": 7,
         "parity-absolute": 7,
