@@ -24,6 +24,7 @@ from weft.cli import (
     sweep,
     traces,
     train,
+    verdict,
 )
 from weft.errors import WeftError
 
@@ -52,6 +53,7 @@ app.command("sweep")(sweep.sweep_command)
 app.command("study")(study.study_command)
 app.command("minimal")(minimal.minimal_command)
 app.command("optimum")(optimum.optimum_command)
+app.command("verdict")(verdict.verdict_command)
 
 
 def _print_version(wanted: bool) -> None:

@@ -1,4 +1,7 @@
-"""Studies: the papers' tables and figures as grids of runs, with our figures beside theirs."""
+"""Studies: the papers' tables and figures as grids of runs, with our figures beside theirs.
+
+And verdicts: what a program can do, what the theory predicts and what was learned, side by side.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,21 @@ from weft.errors import WeftError, did_you_mean
 from weft.studies.parity import PARITY
 from weft.studies.scan import SCAN
 from weft.studies.study import Picture, Row, Scale, Study
+from weft.studies.verdict import Stage, Verdict, verdict
 
 STUDIES = {one.name: one for one in (PARITY, SCAN)}
 
-__all__ = ["STUDIES", "Picture", "Row", "Scale", "Study", "study"]
+__all__ = [
+    "STUDIES",
+    "Picture",
+    "Row",
+    "Scale",
+    "Stage",
+    "Study",
+    "Verdict",
+    "study",
+    "verdict",
+]
 
 
 def study(name: str) -> Study:

@@ -34,47 +34,47 @@ def draw(study: Study, results: Results, folder: Path, stem: str) -> list[tuple[
     return found
 
 
-def along(study: Study, results: Results, axis: str, panels: str, kind: str) -> Figure | None:
+def along(study: Study, results: Results, axis: str, by: str, kind: str) -> Figure | None:
     """A line for every row, along an axis; a panel for each of its labels in a column."""
-    groups = _grouped(study, results, panels)
+    groups = _grouped(study, results, by)
     if not any(_curve(line, axis, kind) for lines in groups.values() for line in lines):
         return None
-    figure, axes = _panels(len(groups))
+    figure, axes = panels(len(groups))
     for place, (label, lines) in zip(axes, groups.items(), strict=True):
         for line in lines:
             curve = _curve(line, axis, kind)
-            name = _name(study, line, panels)
+            name = _name(study, line, by)
             place.plot(list(curve), list(curve.values()), label=name, linewidth=1.2)
         told = "average prediction" if kind == "chosen" else "accuracy"
-        _finish(place, f"{panels}: {label}", axis, told)
+        finish(place, f"{by}: {label}", axis, told)
     return figure
 
 
-def by_depth(study: Study, results: Results, panels: str) -> Figure | None:
+def by_depth(study: Study, results: Results, by: str) -> Figure | None:
     """Accuracy on the last column by the number of layers, with the paper's dashed."""
     column = list(study.columns)[-1]
-    groups = _grouped(study, results, panels)
+    groups = _grouped(study, results, by)
     if all(line.mean(column) is None for line in results.lines):
         return None
-    figure, axes = _panels(len(groups))
+    figure, axes = panels(len(groups))
     depth = study.header.index("layers")
     for place, (label, lines) in zip(axes, groups.items(), strict=True):
-        for number, (name, some) in enumerate(_series(study, lines, panels).items()):
+        for number, (name, some) in enumerate(_series(study, lines, by).items()):
             ours = [(int(line.labels[depth]), line.mean(column)) for line in some]
             paper = [(int(line.labels[depth]), line.paper.get(column)) for line in some]
             color = f"C{number}"
             place.plot(*_points(ours), color=color, marker="o", markersize=3, label=name)
             place.plot(*_points(paper), color=color, linestyle="--", linewidth=0.8)
         place.set_xscale("log", base=2)
-        _finish(place, f"{panels}: {label}", "layers", "accuracy (paper dashed)", top=None)
+        finish(place, f"{by}: {label}", "layers", "accuracy (paper dashed)", top=None)
     return figure
 
 
-def _series(study: Study, lines: Sequence[Line], panels: str) -> dict[str, list[Line]]:
+def _series(study: Study, lines: Sequence[Line], by: str) -> dict[str, list[Line]]:
     """Lines that differ in depth alone, by what else they are called."""
     found: dict[str, list[Line]] = {}
     for line in lines:
-        found.setdefault(_name(study, line, panels, "layers"), []).append(line)
+        found.setdefault(_name(study, line, by, "layers"), []).append(line)
     return found
 
 
@@ -105,7 +105,8 @@ def _name(study: Study, line: Line, *without: str) -> str:
     )
 
 
-def _panels(count: int) -> tuple[Figure, Sequence[Any]]:
+def panels(count: int) -> tuple[Figure, Sequence[Any]]:
+    """A figure with so many panels side by side."""
     try:
         from matplotlib.figure import Figure
     except ModuleNotFoundError:
@@ -116,10 +117,12 @@ def _panels(count: int) -> tuple[Figure, Sequence[Any]]:
     return figure, figure.subplots(1, count, squeeze=False)[0]
 
 
-def _finish(place: Any, title: str, across: str, up: str, top: float | None = 1.03) -> None:
+def finish(place: Any, title: str, across: str, up: str, top: float | None = 1.03) -> None:
+    """Titles, limits, and a legend where there is something to tell apart."""
     place.set_title(title, fontsize=9)
     place.set_xlabel(across)
     place.set_ylabel(up)
     place.set_ylim(-0.03 if top else 0, top)
-    place.legend(fontsize=6)
+    if place.get_legend_handles_labels()[0]:
+        place.legend(fontsize=6)
     place.grid(alpha=0.3)

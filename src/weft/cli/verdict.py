@@ -1,0 +1,99 @@
+"""`weft verdict`: expressible, predicted and learned, side by side."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Literal, cast
+
+import typer
+
+from weft.cli.options import Json, new_console, print_json
+from weft.cli.train import Device, Runs
+from weft.errors import WeftError
+
+
+def verdict_command(
+    programs: Annotated[list[str], typer.Argument(metavar="PROGRAM ...", help="Of one task.")],
+    task: Annotated[str, typer.Option("--task", help="The task, where it is not clear.")] = "",
+    given: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the task, as length=12."),
+    ] = None,
+    examples: Annotated[
+        int, typer.Option("--examples", min=1, help="Training inputs for minimal programs.")
+    ] = 10_000,
+    tests: Annotated[int, typer.Option("--tests", min=1, help="Tests of each split.")] = 1_000,
+    learn: Annotated[
+        str, typer.Option("--learn", help="Train from traces what is not yet: small or paper.")
+    ] = "",
+    runs: Runs = Path("runs"),
+    device: Device = "auto",
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Write page, values and figures to this folder.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """What a program can do, what the theory predicts, and what was learned, on the same tests.
+
+    Models that were trained are looked up among the runs: those from traces of the program
+    (weft train TASK --traces PROGRAM), and all that learned the task from answers.
+
+    Examples:
+
+      weft verdict parity parity-absolute parity-count
+
+      weft verdict parity --set length=6 --set longer=12 --learn small --device cpu
+
+      weft verdict addition --tests 200 --out results
+    """
+    if learn not in ("", "small", "paper"):
+        raise WeftError(f"there is no recipe '{learn}'", remedy="Give small or paper")
+    from weft.studies.verdict import verdict
+    from weft.studies.verdict_report import rows, write_verdict
+
+    found = verdict(
+        programs,
+        task,
+        parameters=dict(_parameter(one) for one in given or []),
+        examples=examples,
+        tests=tests,
+        runs=runs,
+        learn=cast(Literal["", "small", "paper"], learn),
+        device=device,
+        told=lambda line: None if json else print(line, file=sys.stderr),
+    )
+    found = replace(found, command=_command(programs, task, given or [], examples, tests))
+    if json:
+        print_json(found.as_dict())
+    else:
+        _print(*rows(found))
+    for path in write_verdict(found, out) if out is not None else []:
+        print(f"wrote {path}", file=sys.stderr)
+
+
+def _parameter(text: str) -> tuple[str, object]:
+    from weft.training.overriding import guess
+
+    key, there, value = text.partition("=")
+    if not there:
+        raise WeftError(f"'{text}' sets nothing", remedy="Write it as in --set length=12")
+    return key, guess(value)
+
+
+def _command(programs: list[str], task: str, given: list[str], examples: int, tests: int) -> str:
+    words = ["weft verdict", *programs, *([f"--task {task}"] if task else [])]
+    words += [f"--set {one}" for one in given]
+    return " ".join([*words, f"--examples {examples}", f"--tests {tests}"])
+
+
+def _print(header: list[str], rows: list[list[str]]) -> None:
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False)
+    for column in header:
+        table.add_column(column)
+    for row in rows:
+        table.add_row(*row)
+    new_console().print(table)

@@ -1,0 +1,107 @@
+"""A verdict as a table, a page and figures (figures 4 and 5 of the ALTA paper, for any program)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from weft.studies.figures import finish, panels
+from weft.studies.verdict import Stage, StageName, Verdict
+from weft.training.files import write_json
+
+QUESTIONS = {
+    "compiled": "expressible: the program as weights",
+    "minimal": "predicted: what training leaves of it",
+    "traces": "learned from its traces",
+    "end to end": "learned end to end, from answers",
+}
+COLOURS = {"compiled": "C7", "minimal": "C0", "traces": "C1", "end to end": "C2"}
+
+
+def rows(found: Verdict) -> tuple[list[str], list[list[str]]]:
+    """The header and the rows of the table, as text."""
+    header = ["", "of", *found.splits, "details"]
+    return header, [_row(found, stage) for stage in found.stages]
+
+
+def _row(found: Verdict, stage: Stage) -> list[str]:
+    cells = [stage.name, stage.of]
+    for split in found.splits:
+        share = f"{stage.accuracy[split]:.1%}" if split in stage.accuracy else "–"
+        paper = f" (paper {stage.paper[split]:.0%})" if split in stage.paper else ""
+        cells.append(share + paper)
+    return [*cells, stage.details + (f", run {stage.run}" if stage.run else "")]
+
+
+def markdown(found: Verdict, pictures: Sequence[tuple[str, str]] = ()) -> str:
+    """The page; `pictures` are files and what they show."""
+    header, table = rows(found)
+    lines = [
+        f"# {found.task}: expressible, predicted, learned",
+        "",
+        *(f"- **{split}**: {told}" for split, told in found.splits.items()),
+        "",
+        "| " + " | ".join(header) + " |",
+        "|" + "---|" * len(header),
+        *("| " + " | ".join(row) + " |" for row in table),
+        "",
+        *(f"- *{name}*: {told}." for name, told in QUESTIONS.items()),
+        "",
+        *(f"![{shown}]({file})\n" for file, shown in pictures),
+        "Made by:",
+        "",
+        f"    {found.command}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def write_verdict(found: Verdict, folder: Path) -> list[Path]:
+    """Write page, values and figures into a folder; gives the files."""
+    folder.mkdir(parents=True, exist_ok=True)
+    drawn = [("bars", "Accuracy by split (figure 4)", bars(found))]
+    for axis in sorted({axis for stage in found.stages for axis in stage.curves}):
+        drawn.append((axis, f"Accuracy by {axis} (figure 5)", by_axis(found, axis)))
+    pictures = []
+    for name, shown, figure in drawn:
+        for ending in ("svg", "png"):
+            path = folder / f"{found.task}-verdict-{name}.{ending}"
+            figure.savefig(path, dpi=150, metadata={"Date": None} if ending == "svg" else None)
+        pictures.append((folder / f"{found.task}-verdict-{name}.svg", shown))
+    page, values = folder / f"{found.task}-verdict.md", folder / f"{found.task}-verdict.json"
+    page.write_text(markdown(found, [(path.name, shown) for path, shown in pictures]), "utf-8")
+    write_json(values, found.as_dict())
+    return [page, values, *(path for path, _ in pictures)]
+
+
+def bars(found: Verdict) -> Any:
+    """A group of bars for each program, in a panel for each split; the paper's as marks."""
+    names = list(dict.fromkeys(stage.of for stage in found.stages if stage.name != "end to end"))
+    kinds: tuple[StageName, ...] = ("compiled", "minimal", "traces")
+    figure, places = panels(len(found.splits))
+    for place, split in zip(places, found.splits, strict=True):
+        for shift, kind in enumerate(kinds):
+            chosen = [found.stage(kind, name) for name in names]
+            shares = [0.0 if one is None else one.accuracy.get(split, 0.0) for one in chosen]
+            at = [number + 0.27 * (shift - 1) for number in range(len(names))]
+            place.bar(at, shares, width=0.25, color=COLOURS[kind], label=kind)
+            for x, one in zip(at, chosen, strict=True):
+                if one is not None and split in one.paper:
+                    place.plot([x], [one.paper[split]], marker="_", color="black", markersize=9)
+        place.set_xticks(range(len(names)), names, fontsize=7)
+        finish(place, split, "", "accuracy (the paper's: a line)")
+    return figure
+
+
+def by_axis(found: Verdict, axis: str) -> Any:
+    """Accuracy along an axis: predictions on the left, what was learned on the right."""
+    figure, places = panels(2)
+    for place, kinds in zip(places, (("minimal",), ("traces", "end to end")), strict=True):
+        for stage in found.stages:
+            if stage.name in kinds and stage.curves.get(axis):
+                curve = stage.curves[axis]
+                dashes = "--" if stage.name == "end to end" else "-"
+                name = f"{stage.name}: {stage.of}"
+                place.plot(list(curve), list(curve.values()), dashes, label=name, linewidth=1.2)
+        finish(place, "predicted" if kinds == ("minimal",) else "learned", axis, "accuracy")
+    return figure

@@ -1,0 +1,102 @@
+"""Verdicts: the same tests for what is compiled, predicted and learned."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from weft.cli import app
+from weft.errors import WeftError
+from weft.studies import Verdict, verdict
+from weft.studies.verdict import described, task_of_program
+from weft.studies.verdict_report import markdown, rows, write_verdict
+from weft.tasks import TASKS
+from weft.training import TrainingConfig, override, train
+
+SHORT = {"length": 6, "longer": 10}
+PROGRAMS = ["parity", "parity-absolute", "parity-sum"]
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> Verdict:
+    """Three programs, and one model that hardly learned from answers."""
+    runs = tmp_path_factory.mktemp("runs")
+    changes = ["parameters.length=6", "parameters.longer=10", "steps=2", "evaluation.size=32"]
+    train(override(TrainingConfig(task="parity"), changes), runs=runs, device="cpu")
+    train(override(TrainingConfig(task="parity"), [*changes[2:]]), runs=runs, device="cpu")
+    return verdict(PROGRAMS, parameters=SHORT, examples=2000, tests=100, runs=runs)
+
+
+def test_compiled_programs_are_right_on_every_split(found: Verdict) -> None:
+    for name in PROGRAMS:
+        stage = found.stage("compiled", name)
+        assert stage is not None
+        assert set(stage.accuracy.values()) == {1.0}
+        assert set(stage.curves) == {"length", "ones"}
+
+
+def test_predictions_are_those_of_figure_4(found: Verdict) -> None:
+    """Relative goes on to all lengths, absolute to none, sum and modulo to the ones it saw."""
+    relative, absolute, counted = (found.stage("minimal", name) for name in PROGRAMS)
+    assert relative is not None
+    assert absolute is not None
+    assert counted is not None
+    assert set(relative.accuracy.values()) == {1.0}
+    assert absolute.accuracy == {"train": 1.0, "longer": 0.0, "more-ones": 0.0}
+    assert counted.accuracy["train"] == 1.0
+    assert {counted.curves["ones"][ones] for ones in range(7)} == {1.0}
+    assert counted.accuracy["more-ones"] < 0.7
+    assert absolute.curves["length"][6] == 1.0
+    assert absolute.curves["length"][7] == 0.0
+
+
+def test_runs_of_the_same_task_are_found_and_no_others(found: Verdict) -> None:
+    learned = [stage for stage in found.stages if stage.name == "end to end"]
+    assert [stage.of for stage in learned] == ["nano, default positions, seed 0"]
+    assert learned[0].run
+    traced = found.stage("traces", "parity")
+    assert traced is not None
+    assert traced.details == "not trained yet: weft train parity --traces 'parity'"
+    assert traced.paper == {"train": 1.0, "longer": 1.0, "more-ones": 1.0}
+
+
+def test_the_page_has_all_of_it(found: Verdict, tmp_path: Path) -> None:
+    header, table = rows(found)
+    assert header == ["", "of", "train", "longer", "more-ones", "details"]
+    assert len(table) == 10
+    assert "100.0%" in table[0][2]
+    written = write_verdict(found, tmp_path)
+    assert [path.name for path in written] == [
+        "parity-verdict.md", "parity-verdict.json", "parity-verdict-bars.svg",
+        "parity-verdict-length.svg", "parity-verdict-ones.svg",
+    ]  # fmt: skip
+    assert all(path.stat().st_size > 500 for path in written)
+    assert json.loads(written[1].read_text())["stages"][0]["name"] == "compiled"
+    assert "(paper 52%)" in markdown(found)
+
+
+def test_models_are_told_in_a_few_words() -> None:
+    shared = ["model.layers=1", "model.loops=8", "model.position=t5", "seed=2"]
+    config = override(TrainingConfig(task="parity"), shared)
+    assert described(config) == "8 layers, shared, t5, seed 2"
+
+
+def test_every_task_of_a_program_is_found() -> None:
+    for name, kind in TASKS.items():
+        assert all(task_of_program(f"{one}(x=1)") == name for one in kind.programs)
+    with pytest.raises(WeftError, match="no task is known"):
+        task_of_program("turing")
+
+
+def test_the_command_learns_what_is_missing(tmp_path: Path) -> None:
+    given = ["verdict", "parity", "--set", "length=6", "--set", "longer=9", "--examples", "200"]
+    given += ["--tests", "30", "--runs", str(tmp_path / "runs"), "--device", "cpu", "--json"]
+    found = CliRunner().invoke(app, [*given, "--learn", "small"])
+    assert found.exit_code == 0, found.output
+    stages = {stage["name"]: stage for stage in json.loads(found.stdout)["stages"]}
+    assert stages["traces"]["accuracy"]["longer"] == 1.0
+    wrong = CliRunner().invoke(app, ["verdict", "parity", "--learn", "much"])
+    assert "no recipe 'much'" in str(wrong.exception)
