@@ -62,7 +62,7 @@ def verdict_command(
         runs=runs,
         learn=cast(Literal["", "small", "paper"], learn),
         device=device,
-        told=lambda line: None if json else print(line, file=sys.stderr),
+        told=_say,
     )
     found = replace(found, command=_command(programs, task, given or [], examples, tests))
     if json:
@@ -71,6 +71,12 @@ def verdict_command(
         _print(*rows(found))
     for path in write_verdict(found, out) if out is not None else []:
         print(f"wrote {path}", file=sys.stderr)
+
+
+def _say(line: str) -> None:
+    """Progress, for who is watching."""
+    if sys.stderr.isatty():
+        print(line, file=sys.stderr)
 
 
 def _parameter(text: str) -> tuple[str, object]:
@@ -89,11 +95,16 @@ def _command(programs: list[str], task: str, given: list[str], examples: int, te
 
 
 def _print(header: list[str], rows: list[list[str]]) -> None:
+    """The table, and below it what there is to say about each row."""
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False)
-    for column in header:
-        table.add_column(column)
+    for column in header[:-1]:
+        table.add_column(column, no_wrap=True)
     for row in rows:
-        table.add_row(*row)
-    new_console().print(table)
+        table.add_row(*row[:-1])
+    console = new_console()
+    console.print(table)
+    console.print()
+    for row in rows:
+        console.print(f"{row[0]} {row[1]}: {row[-1]}", soft_wrap=True)

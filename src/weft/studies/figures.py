@@ -117,12 +117,14 @@ def panels(count: int) -> tuple[Figure, Sequence[Any]]:
     return figure, figure.subplots(1, count, squeeze=False)[0]
 
 
-def finish(place: Any, title: str, across: str, up: str, top: float | None = 1.03) -> None:
-    """Titles, limits, and a legend where there is something to tell apart."""
+def finish(
+    place: Any, title: str, across: str, up: str, top: float | None = 1.03, beside: int = 1
+) -> None:
+    """Titles, limits, and a legend, so many names beside each other."""
     place.set_title(title, fontsize=9)
     place.set_xlabel(across)
     place.set_ylabel(up)
     place.set_ylim(-0.03 if top else 0, top)
     if place.get_legend_handles_labels()[0]:
-        place.legend(fontsize=6)
+        place.legend(fontsize=6, ncols=beside)
     place.grid(alpha=0.3)

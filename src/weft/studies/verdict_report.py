@@ -29,7 +29,7 @@ def _row(found: Verdict, stage: Stage) -> list[str]:
     cells = [stage.name, stage.of]
     for split in found.splits:
         share = f"{stage.accuracy[split]:.1%}" if split in stage.accuracy else "–"
-        paper = f" (paper {stage.paper[split]:.0%})" if split in stage.paper else ""
+        paper = f" (paper: {stage.paper[split]:.0%})" if split in stage.paper else ""
         cells.append(share + paper)
     return [*cells, stage.details + (f", run {stage.run}" if stage.run else "")]
 
@@ -89,7 +89,7 @@ def bars(found: Verdict) -> Any:
                 if one is not None and split in one.paper:
                     place.plot([x], [one.paper[split]], marker="_", color="black", markersize=9)
         place.set_xticks(range(len(names)), names, fontsize=7)
-        finish(place, split, "", "accuracy (the paper's: a line)")
+        finish(place, split, "", "accuracy (the paper's: a line)", top=1.2, beside=3)
     return figure
 
 
