@@ -1,8 +1,9 @@
 """Training on a CPU: the engine against loops that are written by hand, kills, and sweeps.
 
-The hand-written loop has a plain PyTorch model of the same shape, AdamW, clipping, and nothing
-else: its batches are made before the clock starts. The engine makes its own as it goes, keeps
-records and learns by the same number of threads.
+The hand-written loop has a plain PyTorch model of the same shape, AdamW and clipping, and asks the
+task for a batch at every step, as the engine does; the engine keeps records besides. How the engine
+stands against a loop whose batches were all made before the clock started is reported too: for the
+smallest models, making a batch is a tenth of a step.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +26,7 @@ from weft.tasks import Task, task
 from weft.training import EvaluationConfig, Record, TrainingConfig, Watcher, cells, sweep, train
 from weft.training.feeding import Tensors, tensors_of
 
-ROUNDS = 3
+ROUNDS = 5
 KILLS = 20
 CELLS = 64
 
@@ -46,14 +48,16 @@ def _compared(name: str, of: str, model: dict[str, Any], steps: int) -> list[Fig
         task=of, model={**model, "position": "learned", "positions": 64}, steps=2 * steps,
         batch=64, evaluation=EvaluationConfig(every=0, size=64), log_every=steps,
     )  # fmt: skip
-    by_hand, engine = [], []
+    by_hand, ahead, engine = [], [], []
     for _ in range(ROUNDS):
-        by_hand.append(_by_hand(config, steps))
+        by_hand.append(_by_hand(config, steps, ahead=False))
         engine.append(_by_engine(config, steps))
-    share = 100 * max(engine) / max(by_hand)
+        ahead.append(_by_hand(config, steps, ahead=True))
+    best = max(engine)
     return [
         Figure(f"{name}: steps by hand", max(by_hand), "a second"),
-        Figure(f"{name}: the engine, of that", share, "%", least=90),
+        Figure(f"{name}: the engine, of that", 100 * best / max(by_hand), "%", least=90),
+        Figure(f"{name}: the engine, of a loop without data", 100 * best / max(ahead), "%"),
     ]
 
 
@@ -74,10 +78,11 @@ def _by_engine(config: TrainingConfig, steps: int) -> float:
     return steps / (clock.times[1] - clock.times[0])
 
 
-def _by_hand(config: TrainingConfig, steps: int) -> float:
+def _by_hand(config: TrainingConfig, steps: int, ahead: bool) -> float:
     made = task(config.task)
     shape = config.model_config(made)
-    batches = [_batch(made, config, step) for step in range(2 * steps)]
+    batches: Iterable[Tensors] = (_batch(made, config, step) for step in range(2 * steps))
+    batches = list(batches) if ahead else batches
     model = Plain(shape, causal=shape.causal)
     optimiser = torch.optim.AdamW(model.parameters(), lr=1e-3, betas=(0.9, 0.95), fused=True)
     start = 0.0

@@ -189,6 +189,6 @@ def test_clipping_gives_the_norm_there_was() -> None:
     for weight in learner.parameters():
         weight.grad = torch.ones_like(weight)
     count = sum(weight.numel() for weight in learner.parameters())
-    assert clip(learner, 1.0).item() == pytest.approx(count**0.5)
-    assert clip(learner, 0.0).item() == pytest.approx(1.0, rel=1e-4)
-    assert clip(learner, 5.0).item() == pytest.approx(1.0, rel=1e-4)
+    assert clip(list(learner.parameters()), 1.0).item() == pytest.approx(count**0.5)
+    assert clip(list(learner.parameters()), 0.0).item() == pytest.approx(1.0, rel=1e-4)
+    assert clip(list(learner.parameters()), 5.0).item() == pytest.approx(1.0, rel=1e-4)

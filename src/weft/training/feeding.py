@@ -1,4 +1,7 @@
-"""Batches as tensors, made ahead of time in a thread so that no step waits for its data.
+"""Batches as tensors. For a GPU they are made ahead of time in a thread, so that no step waits.
+
+On a CPU a thread would take from the step the core that it computes on, and small models would take
+a tenth longer than the batch itself.
 
 What a batch holds follows from the seed and the step alone, so a run that continues has the batches
 that it would have had.
@@ -108,10 +111,16 @@ class Feed:
         self.pinned, self.group = pinned, group
         self._ready: queue.Queue[Tensors | BaseException] = queue.Queue(AHEAD)
         self._closed = threading.Event()
-        self._thread = threading.Thread(target=self._make, args=(first,), daemon=True)
-        self._thread.start()
+        self._first = first
+        self._thread: threading.Thread | None = None
+        if pinned:
+            self._thread = threading.Thread(target=self._make, args=(first,), daemon=True)
+            self._thread.start()
 
     def __iter__(self) -> Iterator[Tensors]:
+        if self._thread is None:
+            yield from map(self._batch, range(self._first, self.config.steps + 1))
+            return
         while True:
             found = self._ready.get()
             if isinstance(found, BaseException):
@@ -121,7 +130,7 @@ class Feed:
     def close(self) -> None:
         """End the thread."""
         self._closed.set()
-        while self._thread.is_alive():
+        while self._thread is not None and self._thread.is_alive():
             try:
                 self._ready.get(timeout=0.01)
             except queue.Empty:

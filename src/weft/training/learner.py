@@ -10,6 +10,7 @@ import copy
 import math
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
+from functools import cached_property
 from typing import Any, Protocol
 
 import torch
@@ -80,6 +81,11 @@ class Learner:
         """All that is learned: the model, and whatever else a loss needs."""
         return self.model
 
+    @cached_property
+    def weights(self) -> list[nn.Parameter]:
+        """All weights that are learned, found once: small models notice."""
+        return [weight for weight in self.trained.parameters() if weight.requires_grad]
+
     @property
     def guessing(self) -> float:
         """The loss of one who knows nothing."""
@@ -114,17 +120,18 @@ class Learner:
 
     def learn(self, batch: Any, step: int) -> Tensor:
         """One step; gives the loss before it, which is not waited for."""
-        self.model.train()
+        if not self.model.training:
+            self.model.train()
         set_lr(self.optimisers, self.lr(step))
         return self._advance(batch) if self._graphed is None else self._graphed(batch)
 
     def _advance(self, batch: Any) -> Tensor:
         """Forward, backward, and the change of all weights; nothing in it waits for a GPU."""
         loss = self.loss(batch)
-        self.trained.zero_grad(set_to_none=True)
+        self._forget()
         loss.backward()  # type: ignore[no-untyped-call]
-        loss = add_up(self.trained, loss.detach(), self.group)
-        norm = clip(self.trained, self.config.optimiser.clip)
+        loss = add_up(self.weights, loss.detach(), self.group)
+        norm = clip(self.weights, self.config.optimiser.clip)
         self._look(loss, norm)
         for optimiser in self.optimisers:
             optimiser.step()
@@ -140,7 +147,12 @@ class Learner:
                 remedy="Set graphed=false, or start one process",
             )
         make_capturable(self.optimisers, self.device)
-        return Graphed(self._advance, lambda: self.trained.zero_grad(set_to_none=True))
+        return Graphed(self._advance, self._forget)
+
+    def _forget(self) -> None:
+        """Let go of gradients."""
+        for weight in self.weights:
+            weight.grad = None
 
     def check(self) -> None:
         """Raise `NotFinite` where some step so far had no finite loss and gradient."""

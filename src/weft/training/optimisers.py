@@ -86,9 +86,8 @@ def _weights(optimiser: Optimizer) -> list[nn.Parameter]:
     return [weight for group in optimiser.param_groups for weight in group["params"]]
 
 
-def clip(model: nn.Module, most: float) -> Tensor:
+def clip(weights: list[nn.Parameter], most: float) -> Tensor:
     """Scale the gradient so that its norm is at most so much; gives the norm it had."""
-    weights = [weight for weight in model.parameters() if weight.grad is not None]
     norm = nn.utils.get_total_norm([w.grad for w in weights if w.grad is not None])
     if most > 0:
         nn.utils.clip_grads_with_norm_(weights, most, norm)

@@ -61,11 +61,11 @@ def check_batch(batch: int, group: Group) -> None:
         )
 
 
-def add_up(model: nn.Module, loss: Tensor, group: Group) -> Tensor:
+def add_up(weights: list[nn.Parameter], loss: Tensor, group: Group) -> Tensor:
     """Replace gradients by their sums over all processes; gives the sum of losses."""
     if group.size == 1:
         return loss
-    gradients = [weight.grad for weight in model.parameters() if weight.grad is not None]
+    gradients = [weight.grad for weight in weights if weight.grad is not None]
     flat = torch.cat([*(gradient.flatten() for gradient in gradients), loss.reshape(1)])
     dist.all_reduce(flat)
     parts = torch.split(flat, [*(gradient.numel() for gradient in gradients), 1])
