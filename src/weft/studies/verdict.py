@@ -113,7 +113,7 @@ def verdict(
 
     Example:
         >>> from weft.studies import verdict
-        >>> short = {"length": 5, "longer": 8}
+        >>> short = {"length": 6, "longer": 9}
         >>> found = verdict(["parity"], parameters=short, examples=50, tests=20)
         >>> found.stage("compiled", "parity").accuracy["longer"]
         1.0
