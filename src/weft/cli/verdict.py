@@ -51,7 +51,7 @@ def verdict_command(
     if learn not in ("", "small", "paper"):
         raise WeftError(f"there is no recipe '{learn}'", remedy="Give small or paper")
     from weft.studies.verdict import verdict
-    from weft.studies.verdict_report import rows, write_verdict
+    from weft.studies.verdict_report import has_paper, rows, write_verdict
 
     found = verdict(
         programs,
@@ -68,7 +68,7 @@ def verdict_command(
     if json:
         print_json(found.as_dict())
     else:
-        _print(*rows(found))
+        _print(*rows(found), has_paper(found))
     for path in write_verdict(found, out) if out is not None else []:
         print(f"wrote {path}", file=sys.stderr)
 
@@ -94,7 +94,7 @@ def _command(programs: list[str], task: str, given: list[str], examples: int, te
     return " ".join([*words, f"--examples {examples}", f"--tests {tests}"])
 
 
-def _print(header: list[str], rows: list[list[str]]) -> None:
+def _print(header: list[str], rows: list[list[str]], paper: bool) -> None:
     """The table, and below it what there is to say about each row."""
     from rich.table import Table
 
@@ -105,6 +105,6 @@ def _print(header: list[str], rows: list[list[str]]) -> None:
         table.add_row(*row[:-1])
     console = new_console()
     console.print(table)
-    console.print()
+    console.print("\nIn brackets: what the paper reports.\n" if paper else "")
     for row in rows:
         console.print(f"{row[0]} {row[1]}: {row[-1]}", soft_wrap=True)

@@ -25,7 +25,9 @@ from weft.studies.results import Curve
 from weft.tasks import TASKS, Batch, Task, task
 from weft.theory import Outcome, generalises, minimal
 from weft.training.config import TrainingConfig
+from weft.training.environment import device_of, environment
 from weft.training.evaluating import Predictions, evaluate
+from weft.training.files import read_json
 from weft.training.placing import compiled_for
 from weft.training.program_task import ProgramTask
 from weft.training.recipes import trace_config
@@ -70,11 +72,20 @@ class Stage:
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
-    """All stages of some programs of one task."""
+    """All stages of some programs of one task.
+
+    Attributes:
+        task: its name.
+        splits: what it is tested on, in words.
+        stages: program by program, then what learned end to end.
+        made: by which commits, on which machines.
+        command: that makes it again.
+    """
 
     task: str
     splits: dict[str, str]
     stages: tuple[Stage, ...]
+    made: tuple[str, ...] = ()
     command: str = ""
 
     def as_dict(self) -> dict[str, Any]:
@@ -134,7 +145,24 @@ def verdict(
         stages.append(traced_stage(name, inner, given, Path(runs), learn, device))
     stages += answered_stages(inner, given, Path(runs))
     described = {split: inner.splits[split].description for split in inner.tested}
-    return Verdict(task=wanted, splits=described, stages=tuple(stages))
+    made_by = _made_by(stages, Path(runs))
+    return Verdict(task=wanted, splits=described, stages=tuple(stages), made=made_by)
+
+
+def _made_by(stages: Iterable[Stage], runs: Path) -> tuple[str, ...]:
+    """Where the figures come from: this process, and the runs that are among them."""
+    here = environment(device_of("cpu"))
+    found = {"compiled and minimal": here}
+    found |= {
+        f"run {stage.run}": read_json(runs / stage.run / "environment.json")
+        for stage in stages
+        if stage.run
+    }
+    return tuple(
+        f"{what}: commit {where['commit'] or 'unknown'}, {where['device']}, "
+        f"Python {where['python']}, torch {where['torch']}"
+        for what, where in found.items()
+    )
 
 
 def task_of_program(name: str) -> str:

@@ -25,11 +25,16 @@ def rows(found: Verdict) -> tuple[list[str], list[list[str]]]:
     return header, [_row(found, stage) for stage in found.stages]
 
 
+def has_paper(found: Verdict) -> bool:
+    """Whether there are figures of the paper to compare with."""
+    return any(stage.paper for stage in found.stages)
+
+
 def _row(found: Verdict, stage: Stage) -> list[str]:
     cells = [stage.name, stage.of]
     for split in found.splits:
         share = f"{stage.accuracy[split]:.1%}" if split in stage.accuracy else "–"
-        paper = f" (paper: {stage.paper[split]:.0%})" if split in stage.paper else ""
+        paper = f" ({stage.paper[split]:.0%})" if split in stage.paper else ""
         cells.append(share + paper)
     return [*cells, stage.details + (f", run {stage.run}" if stage.run else "")]
 
@@ -47,11 +52,14 @@ def markdown(found: Verdict, pictures: Sequence[tuple[str, str]] = ()) -> str:
         *("| " + " | ".join(row) + " |" for row in table),
         "",
         *(f"- *{name}*: {told}." for name, told in QUESTIONS.items()),
+        *(["- In brackets: what the paper reports."] if has_paper(found) else []),
         "",
         *(f"![{shown}]({file})\n" for file, shown in pictures),
         "Made by:",
         "",
         f"    {found.command}",
+        "",
+        *(f"- {told}" for told in found.made),
     ]
     return "\n".join(lines) + "\n"
 
