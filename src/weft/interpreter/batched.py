@@ -437,3 +437,23 @@ def _stream(program: Program, moment: Moment, sequence: int) -> Stream:
         return tuple(UNDEFINED if c == len(variable) else variable.range.values[c] for c in codes)
 
     return Stream({name: cells(name) for name in program.variables})
+
+
+def in_parts(inputs: Iterable[Sequence[Any]], positions: int) -> Iterator[list[Sequence[Any]]]:
+    """Inputs in groups of about so many positions, to be traced together.
+
+    Example:
+        >>> from weft.interpreter.batched import in_parts
+        >>> list(in_parts(["101", "11", "0"], positions=5))
+        [['101', '11'], ['0']]
+    """
+    part: list[Sequence[Any]] = []
+    size = 0
+    for tokens in inputs:
+        if part and size + len(tokens) > positions:
+            yield part
+            part, size = [], 0
+        part.append(tokens)
+        size += len(tokens)
+    if part:
+        yield part

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.errors import WeftError
-from weft.interpreter.batched import run_batch
+from weft.interpreter.batched import in_parts, run_batch
 from weft.interpreter.reference import of_input, read_input
 from weft.language.expressions import reads
 from weft.language.program import Program, Variable, token_numbers
@@ -140,7 +140,7 @@ def moments(
 ) -> Iterator[Moment]:
     """Every layer of every input, some inputs at a time, so that memory is bounded."""
     start = 0
-    for part in parts(given):
+    for part in in_parts(given, POSITIONS_AT_ONCE):
         batch = run_batch(program, part, layers=layers, trace=True)
         lengths = np.asarray([len(tokens) for tokens in part])
         ran = np.where(lengths > 0, batch.layers, 0)
@@ -160,20 +160,6 @@ def read_inputs(program: Program, inputs: Inputs) -> list[list[Any]]:
         except WeftError as error:
             raise of_input(error, index) from None
     return found
-
-
-def parts(given: Sequence[Sequence[Any]]) -> Iterator[list[Sequence[Any]]]:
-    """The inputs in groups that are traced together."""
-    part: list[Sequence[Any]] = []
-    size = 0
-    for tokens in given:
-        if part and size + len(tokens) > POSITIONS_AT_ONCE:
-            yield part
-            part, size = [], 0
-        part.append(tokens)
-        size += len(tokens)
-    if part:
-        yield part
 
 
 class Ticks:

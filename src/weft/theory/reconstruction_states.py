@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.errors import WeftError
-from weft.interpreter.batched import POSITIONS_AT_ONCE, BatchRun, run_batch
+from weft.interpreter.batched import POSITIONS_AT_ONCE, BatchRun, in_parts, run_batch
 from weft.interpreter.reference import read_input
 from weft.language.program import Program, Variable, as_program
 from weft.language.ranges import UNDEFINED, Categorical
@@ -108,7 +108,8 @@ def states_of(
     program = as_program(program)
     require_categorical(program)
     met = States(program.variables, *_nothing(len(program.variables)))
-    for part in _parts(program, inputs):
+    tokens = (read_input(program, given) for given in inputs)
+    for part in in_parts(filter(None, tokens), POSITIONS_AT_ONCE):  # empty ones have no states
         run = run_batch(program, part, layers=layers, trace=True)
         met = merged([met, *_attended(program, run)])
     return met
@@ -177,25 +178,6 @@ def require_categorical(program: Program) -> None:
 
 def _nothing(width: int) -> tuple[Ints, Ints]:
     return np.zeros((0, width), np.int64), np.zeros(0, np.int64)
-
-
-def _parts(
-    program: Program, inputs: Iterable[str | Iterable[Any]]
-) -> Iterator[list[Sequence[Any]]]:
-    """The inputs in groups of which the batched interpreter makes one chunk each."""
-    part: list[Sequence[Any]] = []
-    positions = 0
-    for given in inputs:
-        tokens = read_input(program, given)
-        if not tokens:
-            continue  # it has no positions, hence no states
-        if part and positions + len(tokens) >= POSITIONS_AT_ONCE:
-            yield part
-            part, positions = [], 0
-        part.append(tokens)
-        positions += len(tokens)
-    if part:
-        yield part
 
 
 def _attended(program: Program, run: BatchRun) -> Iterator[States]:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.interpreter.batched import BatchRun, run_batch
+from weft.interpreter.batched import BatchRun, in_parts, run_batch
 from weft.interpreter.reference import read_input
 from weft.language.program import Program, as_program
 from weft.language.ranges import Number
@@ -231,24 +231,10 @@ def counted(
     """All states of a program's runs on some inputs, counted; and how many inputs there are."""
     tally = Tally(len(packing.groups) + len(packing.numbers), folder, most)
     count = 0
-    for part in _portions(packing.program, inputs):
+    tokens = (read_input(packing.program, given) for given in inputs)
+    for part in in_parts(tokens, AT_ONCE):
         count += len(part)
         run = run_batch(packing.program, part, layers=layers, trace=True)
         for layer in range(1, run.traced + 1):
             tally.add(packing.pack(run, layer))
     return tally, count
-
-
-def _portions(program: Program, inputs: Iterable[Any]) -> Iterator[list[Sequence[Any]]]:
-    """The inputs, some of them at a time."""
-    portion: list[Sequence[Any]] = []
-    positions = 0
-    for given in inputs:
-        tokens = read_input(program, given)
-        portion.append(tokens)
-        positions += len(tokens)
-        if positions >= AT_ONCE:
-            yield portion
-            portion, positions = [], 0
-    if portion:
-        yield portion
