@@ -16,7 +16,7 @@ import torch
 from gpu_models import seconds
 from weft.studies import study
 from weft.training import TrainingConfig
-from weft.training.feeding import tensors_of
+from weft.training.feeding import Tensors, tensors_of
 from weft.training.learner import Learner
 from weft.training.running import task_of
 
@@ -33,7 +33,7 @@ ROWS = {
 STEPS = 50
 
 
-def learner_of(config: TrainingConfig) -> tuple[Learner, list[object]]:
+def learner_of(config: TrainingConfig) -> tuple[Learner, list[Tensors]]:
     """A model in training, and a few batches for it."""
     task = task_of(config)
     learner = Learner(config, config.model_config(task), torch.device("cuda"))
@@ -46,13 +46,13 @@ def learner_of(config: TrainingConfig) -> tuple[Learner, list[object]]:
     return learner, list(batches)
 
 
-def steps(learner: Learner, batches: list[object], count: int) -> None:
+def steps(learner: Learner, batches: list[Tensors], count: int) -> None:
     """Some steps, the batches in turn."""
     for number in range(count):
-        learner.learn(batches[number % len(batches)], 1000 + number)  # type: ignore[arg-type]
+        learner.learn(batches[number % len(batches)], 1000 + number)
 
 
-def kernels(learner: Learner, batches: list[object]) -> None:
+def kernels(learner: Learner, batches: list[Tensors]) -> None:
     """What takes the time of ten steps."""
     from torch.profiler import ProfilerActivity, profile
 

@@ -7,8 +7,7 @@ were seen, and absolute ones not at all.
 
 from __future__ import annotations
 
-from typing import Any
-
+from weft.studies.alta import SHARED, model_of
 from weft.studies.study import Picture, Row, Scale, Study
 
 PAPER = {
@@ -26,33 +25,12 @@ PAPER = {
 COLUMNS = {"train": "length ≤ 20", "longer": "length > 20", "more-ones": "ones > 20"}
 
 
-def _changes(layers: str, shared: str, position: str) -> dict[str, Any]:
-    deep = {"model.layers": 1, "model.loops": int(layers)}
-    if shared == "no":
-        deep = {"model.layers": int(layers), "model.loops": 1}
-    told: dict[str, Any] = {"model.position": "t5"}
-    if position == "absolute":
-        told = {"model.position": "learned", "model.positions": 64}
-    return {**deep, **told}
-
-
 def _rate(layers: str, shared: str, _: str) -> float:
     """A learning rate at which small models of this depth learn steadily."""
     if layers == "40":
         return 3e-4
     return 1e-3 if shared == "yes" else 5e-4
 
-
-SHARED: dict[str, Any] = {
-    "model.activation": "gelu",
-    "batch": 256,
-    "evaluation.size": 4096,
-    "evaluation.batch": 1024,
-    "evaluation.every": 1000,
-    "log_every": 100,
-    "fused": True,
-    "graphed": True,
-}
 
 SMALL = Scale(
     description=(
@@ -67,7 +45,6 @@ SMALL = Scale(
         "model.hidden": [512],
         "schedule.warm_up": 1000,
         "steps": 30_000,
-        "tf32": True,
         "stop.accuracy": 0.999,
     },
     adapt={" ".join(labels): {"optimiser.lr": _rate(*labels)} for labels in PAPER},
@@ -90,7 +67,6 @@ FULL = Scale(
         "optimiser.weight_decay": 0.0,
         "schedule.name": "constant",
         "steps": 50_000,
-        "tf32": True,
     },
     seeds=3,
 )
@@ -102,7 +78,7 @@ PARITY = Study(
     task="parity",
     header=("layers", "shared", "positions"),
     rows=tuple(
-        Row(labels, _changes(*labels), dict(zip(COLUMNS, paper, strict=True)))
+        Row(labels, model_of(*labels), dict(zip(COLUMNS, paper, strict=True)))
         for labels, paper in PAPER.items()
     ),
     columns=COLUMNS,

@@ -51,9 +51,7 @@ def markdown(study: Study, results: Results, pictures: Sequence[tuple[str, str]]
         f"{study.source}, beside our runs at the scale `{results.scale}`: {scale.description}; "
         f"{_seeds(scale.seeds)}.",
         "",
-        "| " + " | ".join(header) + " |",
-        "|" + "---|" * len(header),
-        *("| " + " | ".join(row) + " |" for row in rows),
+        *markdown_table(header, rows),
         "",
         *(f"![{shown}]({file})\n" for file, shown in pictures),
         *(f"- {note}" for note in study.notes),
@@ -65,6 +63,12 @@ def markdown(study: Study, results: Results, pictures: Sequence[tuple[str, str]]
         f"Commit {', '.join(results.commits) or 'unknown'}; {'; '.join(results.machines)}.",
     ]
     return "\n".join(lines) + "\n"
+
+
+def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """The lines of a table."""
+    lined = [f"| {' | '.join(cells)} |" for cells in (header, *rows)]
+    return [lined[0], "|" + "---|" * len(header), *lined[1:]]
 
 
 def _seeds(count: int) -> str:

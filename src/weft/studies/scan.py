@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from weft.studies.alta import SHARED, model_of
 from weft.studies.study import Picture, Row, Scale, Study
 
 LAYERS = ("2", "6", "16", "32", "64", "128", "256")
@@ -36,13 +37,7 @@ COLUMNS = {"train": "held out of training", "test": "test"}
 
 
 def _changes(split: str, shared: str, position: str, layers: str) -> dict[str, Any]:
-    deep = {"model.layers": 1, "model.loops": int(layers)}
-    if shared == "no":
-        deep = {"model.layers": int(layers), "model.loops": 1}
-    told: dict[str, Any] = {"model.position": "t5"}
-    if position == "absolute":
-        told = {"model.position": "learned", "model.positions": 64}
-    return {"parameters.split": split, **deep, **told}
+    return {"parameters.split": split, **model_of(layers, shared, position)}
 
 
 def _rows() -> tuple[Row, ...]:
@@ -52,18 +47,6 @@ def _rows() -> tuple[Row, ...]:
         for layers, share in zip(LAYERS, shares, strict=False)
     )
 
-
-SHARED: dict[str, Any] = {
-    "model.activation": "gelu",
-    "batch": 256,
-    "evaluation.size": 4096,
-    "evaluation.batch": 1024,
-    "evaluation.every": 1000,
-    "log_every": 100,
-    "fused": True,
-    "graphed": True,
-    "tf32": True,
-}
 
 SMALL = Scale(
     description=(

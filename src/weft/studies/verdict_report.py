@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from weft.studies.figures import finish, panels
+from weft.studies.report import markdown_table
 from weft.studies.verdict import Stage, StageName, Verdict
 from weft.training.files import write_json
 
@@ -47,9 +48,7 @@ def markdown(found: Verdict, pictures: Sequence[tuple[str, str]] = ()) -> str:
         "",
         *(f"- **{split}**: {told}" for split, told in found.splits.items()),
         "",
-        "| " + " | ".join(header) + " |",
-        "|" + "---|" * len(header),
-        *("| " + " | ".join(row) + " |" for row in table),
+        *markdown_table(header, table),
         "",
         *(f"- *{name}*: {told}." for name, told in QUESTIONS.items()),
         *(["- In brackets: what the paper reports."] if has_paper(found) else []),
