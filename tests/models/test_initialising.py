@@ -58,6 +58,30 @@ def test_deviations_by_recipe(recipe: str, added: float) -> None:
         assert float(matrix.detach().std()) == pytest.approx(0.02, rel=0.03)
 
 
+def test_fan_in_keeps_the_size_of_what_is_read() -> None:
+    """Unit rows give results of unit size; what is added is scaled by depth; all at any width."""
+    model = made("fan-in", position="learned", width=256, heads=4, key_width=32, value_width=32)
+    expected = {
+        "query": 256**-0.5, "value": 256**-0.5, "output": (128 * 8) ** -0.5,
+        "weights.0": 256**-0.5, "weights.1": (model.config.hidden[0] * 8) ** -0.5,
+        "unembedding": 256**-0.5, "embedding": 1.0, "table": 1.0,
+    }  # fmt: skip
+    found = dict(model.named_parameters())
+    for end, deviation in expected.items():
+        matching = [weight for name, weight in found.items() if f".{name}".endswith(f".{end}")]
+        assert matching, end
+        for weight in matching:
+            assert float(weight.detach().std()) == pytest.approx(deviation, rel=0.05), end
+
+
+def test_fan_in_keeps_the_logits_of_tied_embeddings_small() -> None:
+    model = made("fan-in", tied=True).eval()
+    assert float(model.embedding.detach().std()) == pytest.approx(128**-0.5, rel=0.05)
+    with torch.no_grad():
+        logits = model(torch.arange(12).view(2, 6)).logits
+    assert float(logits.std()) < 2
+
+
 def test_loops_count_as_depth() -> None:
     model = made(loops=2)
     deviation = float(model.layers[0].attention.output.detach().std())

@@ -16,7 +16,7 @@ from weft.models.layer import Norm
 from weft.models.positions import Positions
 from weft.models.transformer import Transformer
 
-Recipe = Literal["gpt2", "depth-scaled", "zero-output"]
+Recipe = Literal["gpt2", "depth-scaled", "zero-output", "fan-in"]
 STD = 0.02
 
 
@@ -29,32 +29,51 @@ def initialise(
         model: the model, changed in place and given back.
         recipe: `gpt2` draws all matrices with a deviation of 0.02; `depth-scaled` divides that by
             the root of twice the number of layers for what is added to the stream, as GPT-2 itself
-            did; `zero-output` starts it at zero, so that the model starts as its embedding.
+            did; `zero-output` starts it at zero, so that the model starts as its embedding;
+            `fan-in` is `depth-scaled` with deviations of one over the root of a matrix's inputs,
+            which for embeddings is 1 unless they are tied: narrow models learn sooner from it.
         seed: the same seed gives the same weights, on any device.
     """
     depth = max(1, model.config.layers * model.config.loops)
-    added = {"gpt2": STD, "depth-scaled": STD / (2 * depth) ** 0.5, "zero-output": 0.0}[recipe]
+    embedded = _deviation(recipe, model.config.width if model.config.tied else 1)
     with torch.random.fork_rng(devices=[]), torch.no_grad():
         torch.default_generator.manual_seed(seed)
-        normal(model.embedding, STD)
+        normal(model.embedding, embedded)
         if not model.config.tied:
-            normal(model.unembedding, STD)
+            normal(model.unembedding, _deviation(recipe, model.config.width))
         for module in model.modules():
-            _start(module, added)
+            _start(module, recipe, depth, embedded)
     return model
 
 
-def _start(module: nn.Module, added: float) -> None:
+def _start(module: nn.Module, recipe: Recipe, depth: int, embedded: float) -> None:
     if isinstance(module, Attention):
         for matrix in (module.query, module.key, module.value):
-            normal(matrix, STD)
-        normal(module.output, added)
+            normal(matrix, _deviation(recipe, matrix.shape[1]))
+        heads, width, _ = module.output.shape
+        normal(module.output, _added(recipe, heads * width, depth))
     elif isinstance(module, FeedForward):
-        for place, weight in enumerate(module.weights):
-            normal(weight, added if place == len(module.weights) - 1 else STD)
+        *first, last = module.weights
+        for weight in first:
+            normal(weight, _deviation(recipe, weight.shape[1]))
+        normal(last, _added(recipe, last.shape[1], depth))
         for bias in module.biases:
             nn.init.zeros_(bias)
     elif isinstance(module, Norm):
         nn.init.ones_(module.gain)
-    elif isinstance(module, Canon | Mixing | Positions):
+    elif isinstance(module, Positions):
+        module.initialise(embedded)
+    elif isinstance(module, Canon | Mixing):
         module.initialise()
+
+
+def _deviation(recipe: Recipe, inputs: int) -> float:
+    """Of a matrix that reads so many inputs."""
+    return inputs**-0.5 if recipe == "fan-in" else STD
+
+
+def _added(recipe: Recipe, inputs: int, depth: int) -> float:
+    """Of a matrix whose result is added to the stream."""
+    if recipe == "zero-output":
+        return 0.0
+    return _deviation(recipe, inputs) / (1.0 if recipe == "gpt2" else (2 * depth) ** 0.5)

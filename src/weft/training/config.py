@@ -29,7 +29,7 @@ KINDS = {"tag": "encoder", "lm": "decoder", "seq2seq": "encoder-decoder"}
 
 OptimiserName = Literal["adamw", "adafactor", "muon"]
 ScheduleName = Literal["cosine", "linear", "exponential", "inverse-sqrt", "constant"]
-Recipe = Literal["gpt2", "depth-scaled", "zero-output"]
+Recipe = Literal["gpt2", "depth-scaled", "zero-output", "fan-in"]
 
 
 @dataclass(frozen=True, kw_only=True)

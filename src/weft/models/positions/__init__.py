@@ -59,9 +59,9 @@ class Positions(Position):
         found = [part.bias(scene) for part in self._all()]
         return next((bias for bias in found if bias is not None), None)
 
-    def initialise(self) -> None:
+    def initialise(self, embedded: float) -> None:
         for part in self._all():
-            part.initialise()
+            part.initialise(embedded)
 
 
 __all__ = ["ENCODINGS", "Position", "Positions"]

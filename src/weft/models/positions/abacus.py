@@ -43,8 +43,8 @@ class Abacus(Position):
             places = torch.where(places > 0, places + scene.offset, places)
         return stream + self.table[places.clamp(max=len(self.table) - 1)]
 
-    def initialise(self) -> None:
-        normal(self.table, 0.02)
+    def initialise(self, embedded: float) -> None:
+        normal(self.table, embedded)
         with torch.no_grad():
             self.table[0] = 0
 

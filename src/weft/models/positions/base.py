@@ -28,5 +28,5 @@ class Position(nn.Module):
         """Add to the scores."""
         return None
 
-    def initialise(self) -> None:
-        """Set what it learns to its first values."""
+    def initialise(self, embedded: float) -> None:
+        """Set what it learns to its first values; `embedded` is the deviation of embeddings."""

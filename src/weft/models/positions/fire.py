@@ -55,7 +55,7 @@ class Fire(Position):
     def _psi(self, x: Tensor) -> Tensor:
         return (self.c.abs() * x + 1).log()
 
-    def initialise(self) -> None:
+    def initialise(self, embedded: float) -> None:
         normal(self.first, 1.0)
         nn.init.zeros_(self.first_bias)
         normal(self.second, 0.02)

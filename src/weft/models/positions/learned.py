@@ -28,5 +28,5 @@ class Learned(Position):
     def embed(self, stream: Tensor, tokens: Tensor, scene: Scene) -> Tensor:
         return stream + self.table[scene.positions]
 
-    def initialise(self) -> None:
-        normal(self.table, 0.02)
+    def initialise(self, embedded: float) -> None:
+        normal(self.table, embedded)

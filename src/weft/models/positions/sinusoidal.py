@@ -33,5 +33,5 @@ class Sinusoidal(Position):
         waves = torch.stack([angles.sin(), angles.cos()], -1).flatten(-2)[..., :width]
         return stream + (self.scale * waves).to(stream.dtype)
 
-    def initialise(self) -> None:
-        nn.init.constant_(self.scale, self.config.width**-0.5)
+    def initialise(self, embedded: float) -> None:
+        nn.init.constant_(self.scale, max(embedded, self.config.width**-0.5))

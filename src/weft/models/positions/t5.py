@@ -58,6 +58,6 @@ class T5(Position):
         pairs = weight[:, torch.where(distances < 0, found + BUCKETS // 2, found)]
         return Bias(pairs=pairs if pairs.dim() == 3 else pairs.transpose(0, 1))
 
-    def initialise(self) -> None:
+    def initialise(self, embedded: float) -> None:
         for weight in self.parameters():
             normal(weight, 0.02)
