@@ -138,8 +138,12 @@ class Reference:
     def _encoded(self, source: Sequence[int], digits: Sequence[int]) -> Array:
         places = list(range(len(source)))
         stream = self.embed(source, places, digits, 0)
-        for number in range(self.config.encoder_layers):
-            stream = self.layer(f"encoder.{number}", number, stream, places, False, None)
+        start = stream
+        for loop in range(self.config.loops):
+            if loop and self.config.inject:
+                stream = stream + start
+            for number in range(self.config.encoder_layers):
+                stream = self.layer(f"encoder.{number}", number, stream, places, False, None)
         return self._norm("encoder_norm", stream) if self.config.norm == "pre" else stream
 
     def embed(

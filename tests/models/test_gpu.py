@@ -67,3 +67,26 @@ def test_fast_paths_agree_with_the_formulas(variant, dtype, packed) -> None:
     for a, b in zip(mine, theirs, strict=True):
         distance = float((a.detach().double() - b.detach()).norm())
         assert distance <= TOLERANCE[dtype] * max(float(b.detach().norm()), 1e-1 * scale)
+
+
+@pytest.mark.parametrize(
+    ("changes", "graphs"),
+    [
+        ({"kind": "encoder", "layers": 14}, 1),
+        ({"kind": "encoder", "layers": 1, "loops": 14}, 1),
+        ({"kind": "encoder-decoder", "layers": 3}, 2),
+    ],
+    ids=str,
+)
+def test_deep_models_and_encoders_are_compiled_once_for_all_layers(changes, graphs) -> None:
+    from torch._dynamo.utils import counters
+
+    torch._dynamo.reset()
+    counters.clear()
+    model = mechanisms.model(width=64, heads=2, position="t5", dtype="float32", **changes).cuda()
+    tokens = mechanisms.tokens(2, 24).cuda()
+    given = {"source": mechanisms.tokens(2, 12).cuda()} if "decoder" in changes["kind"] else {}
+    plain = model(tokens, **given).logits
+    fused = model.fused()(tokens, **given).logits
+    assert counters["stats"]["unique_graphs"] == graphs
+    assert float((fused - plain).norm() / plain.norm()) < 1e-4

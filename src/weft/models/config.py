@@ -40,7 +40,7 @@ class TransformerConfig:
         tied: whether the output projection is the token embedding.
         layers: how many layers have weights.
         encoder_layers: how many of its own an encoder-decoder's encoder has; `layers` if left out.
-        loops: how often the layers are run through; at most, where positions halt.
+        loops: how often layers are run through, an encoder's too; at most, where positions halt.
         inject: whether the embedding is added to the stream before every loop but the first.
         positions: how many absolute positions there are; None where no table of them is needed.
         offsets: relative offsets from -offsets to offsets have biases of their own, and all beyond

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from weft.models.compact import CompactLayer
+from weft.models.config import TransformerConfig
 from weft.models.scene import Scene
 from weft.models.taps import Tap, within
 
@@ -65,7 +66,7 @@ class Running:
         """Run a layer."""
         before = told = self.stream
         scene = self._scene()
-        if injects(self.model, number - 1):
+        if injects(self.model.config, number - 1, len(self.model.layers)):
             told = before + self.first
 
         def tap(name: str, tensor: Tensor) -> Tensor:
@@ -153,9 +154,9 @@ class CompactRunning(Running):
         return self.layer.spread(self.final)
 
 
-def injects(model: Transformer, number: int) -> bool:
+def injects(config: TransformerConfig, number: int, layers: int) -> bool:
     """Whether the embedding is added to the stream before a layer, counted over loops from 0."""
-    return model.config.inject and number > 0 and number % len(model.layers) == 0
+    return config.inject and number > 0 and number % layers == 0
 
 
 def run_tapped(
@@ -171,7 +172,7 @@ def run_tapped(
     for number in range(limit):
         if bool(held.all()):
             break
-        told = stream + first if injects(model, number) else stream
+        told = stream + first if injects(model.config, number, len(model.layers)) else stream
         keeping = _keeping(within(tap, f"blocks.{number}."), stream, held)
         ran = ran + ~held.all(-1)
         layer = model.layers[number % len(model.layers)]

@@ -29,6 +29,9 @@ from weft.models.running import CompactRunning, Running, Watcher, injects, run_t
 from weft.models.scene import Scene
 from weft.models.taps import Tap, recording, replacing, within
 
+WHOLE = 12
+"""So many layers are compiled as one."""
+
 DTYPES = {"float32": torch.float32, "float64": torch.float64, "bfloat16": torch.bfloat16}
 
 
@@ -152,8 +155,18 @@ class Transformer(nn.Module):
         return Output(self._logits(stream), stream, ran, torch.zeros_like(ran, dtype=torch.bool))
 
     def fused(self) -> Transformer:
-        """The same model with its layers compiled by torch.compile, for training on a GPU."""
-        self._body = torch.compile(self._layers, dynamic=False)
+        """The same model with its layers compiled by torch.compile, for training on a GPU.
+
+        Up to `WHOLE` layers are compiled as one. Of deeper models, and of encoders that are read
+        from, one layer is, which all others share: forty as one would take minutes.
+        """
+        apart: list[nn.Module] = list(self.encoder)
+        if self.config.layers * self.config.loops <= WHOLE:
+            self._body = torch.compile(self._layers, dynamic=False)
+        else:
+            apart += self.layers
+        for layer in apart:
+            layer.compile(dynamic=False)
         return self
 
     def _layers(
@@ -174,7 +187,7 @@ class Transformer(nn.Module):
             stream = stream.to(torch.get_autocast_dtype(stream.device.type))
         first = stream
         for number in range(count):
-            if injects(self, number):
+            if injects(self.config, number, len(self.layers)):
                 stream = stream + first
             stream = self.layers[number % len(self.layers)](
                 stream, scene, self.position, bias,
@@ -199,9 +212,11 @@ class Transformer(nn.Module):
         stream = self.embed(source, scene)
         if tap is not None:
             stream = tap("encoder.hook_embed", stream)
-        bias = self.position.bias(scene)
-        for number, layer in enumerate(self.encoder):
-            stream = layer(
+        bias, first = self.position.bias(scene), stream
+        for number in range(len(self.encoder) * self.config.loops):
+            if injects(self.config, number, len(self.encoder)):
+                stream = stream + first
+            stream = self.encoder[number % len(self.encoder)](
                 stream, scene, self.position, bias, tap=within(tap, f"encoder.blocks.{number}.")
             )
         stream = stream if self.encoder_norm is None else self.encoder_norm(stream)
@@ -341,7 +356,7 @@ class Transformer(nn.Module):
         bias = self.position.bias(scene)
         first = stream
         for number, memory in enumerate(memories):
-            if injects(self, number):
+            if injects(self.config, number, len(self.layers)):
                 stream = stream + first
             layer = self.layers[number % len(self.layers)]
             stream = layer(stream, scene, self.position, bias, memory)

@@ -1,8 +1,9 @@
-"""Softmax attention by PyTorch's fused kernels.
+"""Softmax attention by fused kernels.
 
 Without a bias, or with one that is written out, `scaled_dot_product_attention` applies on any
-device. Biases on distances, windows and documents are functions that FlexAttention fuses on a GPU;
-it cannot train on a CPU, where they are written out instead.
+device; on a GPU few tokens have a kernel of their own. Biases on distances, windows and documents
+are functions that FlexAttention fuses on a GPU; it cannot train on a CPU, where they are written
+out instead.
 """
 
 from __future__ import annotations
@@ -16,6 +17,9 @@ from torch.nn.functional import scaled_dot_product_attention
 from weft.models.bias import Bias
 from weft.models.scene import Scene
 
+SHORT = 64
+"""As many queries and keys fit into one tile."""
+
 
 def softmax_attention(
     query: Tensor,
@@ -27,6 +31,13 @@ def softmax_attention(
     window: int | None,
 ) -> Tensor | None:
     """What softmax attention finds, by a fused kernel."""
+    if _is_short(query, key, value, scene, window):
+        from weft.models.kernels.triton_short import short_attention
+
+        added = None if bias is None else bias.dense(scene, torch.float32)
+        return short_attention(
+            query, key, value, scale, bias=added, valid=scene.valid, causal=scene.causal
+        )
     if bias is None and window is None and scene.is_plain:
         if not scene.causal or scene.queries == scene.keys:
             return _sdpa(query, key, value, scale, scene.causal)
@@ -51,6 +62,16 @@ def softmax_attention(
         hidden = torch.zeros_like(seen, dtype=query.dtype).masked_fill(~seen, float("-inf"))
         added = hidden if added is None else added + hidden
     return scaled_dot_product_attention(query, key, value, attn_mask=added, scale=scale)
+
+
+def _is_short(query: Tensor, key: Tensor, value: Tensor, scene: Scene, window: int | None) -> bool:
+    """Whether a head's pairs fit into one tile; single queries are not worth one."""
+    asked = (query.is_cuda and scene.backend == "auto") or (
+        scene.backend == "triton" and os.environ.get("TRITON_INTERPRET") == "1"
+    )
+    whole = window is None and scene.documents is None and query.dtype != torch.float64
+    several = 1 < query.shape[2] <= SHORT and key.shape[2] <= SHORT
+    return asked and whole and several and max(query.shape[-1], value.shape[-1]) <= 128
 
 
 def _is_told(query: Tensor, value: Tensor, bias: Bias, scene: Scene) -> bool:

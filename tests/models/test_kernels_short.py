@@ -1,0 +1,140 @@
+"""Attention over few keys against its formula in float64.
+
+Without a GPU the kernel runs in Triton's interpreter; with one, compiled.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from weft.models import Transformer, initialise, preset
+
+ON_GPU = torch.cuda.is_available()
+DEVICE = "cuda" if ON_GPU else "cpu"
+NEVER = -1e300
+
+
+@pytest.fixture
+def kernel():
+    """The kernel, interpreted where there is no GPU."""
+    pytest.importorskip("triton")
+    from weft.models.kernels.triton_short import short_attention
+
+    return short_attention
+
+
+def formula(
+    q: Tensor, k: Tensor, v: Tensor, scale: float, bias: Tensor | None, valid: Tensor | None,
+    causal: bool,
+) -> Tensor:  # fmt: skip
+    """Softmax over what is seen, written out; 0 where nothing is."""
+    scores = torch.einsum("bhik,bhjk->bhij", q, k) * scale
+    if bias is not None:
+        scores = scores + bias
+    seen = torch.ones_like(scores, dtype=torch.bool)
+    if causal:
+        seen = seen.tril(k.shape[2] - q.shape[2])
+    if valid is not None:
+        seen = seen & valid[:, None, None, :]
+    scores = scores.masked_fill(~seen, NEVER)
+    powers = (scores - scores.amax(-1, keepdim=True)).exp().masked_fill(~seen, 0.0)
+    weights = powers / powers.sum(-1, keepdim=True).clamp(min=1e-300)
+    return torch.einsum("bhij,bhjd->bhid", weights, v)
+
+
+def error(found: Tensor, expected: Tensor) -> float:
+    found, expected = found.detach().double(), expected.detach()
+    return float((found - expected).norm() / expected.norm())
+
+
+CASES: list[dict[str, Any]] = [
+    {},
+    {"causal": True},
+    {"padded": True},
+    {"bias": 3, "padded": True},
+    {"bias": 4, "causal": True, "padded": True},
+    {"queries": 5, "causal": True},
+    {"queries": 30, "keys": 9, "padded": True, "values": 48},
+    {"queries": 64, "keys": 64, "bias": 3},
+    {"batch": 300, "heads": 3, "queries": 4, "keys": 4, "bias": 3},
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+def test_results_and_gradients(kernel: Any, case: dict[str, Any], dtype: torch.dtype) -> None:
+    if dtype == torch.bfloat16 and not ON_GPU:
+        pytest.skip("Triton's interpreter does not compute in bfloat16")
+    batch, heads = case.get("batch", 3), case.get("heads", 2)
+    keys = case.get("keys", 21)
+    queries = case.get("queries", keys)
+    seeds = torch.Generator().manual_seed(queries + keys)
+
+    def drawn(*shape: int) -> Tensor:
+        return torch.randn(*shape, generator=seeds).to(DEVICE)
+
+    q = drawn(batch, queries, heads, 32).to(dtype).transpose(1, 2)
+    k = drawn(batch, keys, heads, 32).to(dtype).transpose(1, 2)
+    v = drawn(batch, keys, heads, case.get("values", 32)).to(dtype).transpose(1, 2)
+    grad = drawn(*q.shape[:3], v.shape[-1]).to(dtype)
+    shapes = {3: (heads, queries, keys), 4: (batch, heads, queries, keys)}
+    bias = drawn(*shapes[case["bias"]]) if "bias" in case else None
+    valid, causal = None, case.get("causal", False)
+    if case.get("padded"):
+        lengths = torch.randint(0, keys + 1, (batch,), generator=seeds)  # nothing at all, too
+        valid = (torch.arange(keys) < lengths[:, None]).to(DEVICE)
+    given = [x for x in (q, k, v, bias) if x is not None]
+    mine = [x.clone().requires_grad_() for x in given]
+    exact = [x.double().requires_grad_() for x in given]
+    found = kernel(
+        *mine[:3], 32**-0.5, bias=mine[3] if bias is not None else None, valid=valid, causal=causal
+    )
+    expected = formula(*exact[:3], 32**-0.5, exact[3] if bias is not None else None, valid, causal)
+    tolerance = 2e-2 if dtype == torch.bfloat16 else 1e-5
+    assert found.dtype == dtype
+    assert error(found, expected) < tolerance
+    theirs = torch.autograd.grad(expected, exact, grad.double())
+    for one, other in zip(torch.autograd.grad(found, mine, grad), theirs, strict=True):
+        assert error(one, other) < tolerance
+
+
+VARIANTS: list[dict[str, Any]] = [
+    {"kind": "encoder", "position": "t5"},
+    {"kind": "encoder", "position": "learned", "positions": 32},
+    {"position": "nape"},
+    {"kind": "encoder-decoder", "position": "t5"},
+]
+
+
+@pytest.mark.parametrize("changes", VARIANTS, ids=str)
+def test_models_take_it_and_agree_with_the_formula(changes: dict[str, Any]) -> None:
+    """Padded batches of a whole model: logits and all gradients, cross-attention included."""
+    pytest.importorskip("triton")
+    if not ON_GPU and os.environ.get("TRITON_INTERPRET") != "1":
+        pytest.skip("needs a GPU, or Triton's interpreter")
+    config = preset("nano", vocabulary=16, **changes)
+    seeds = torch.manual_seed(0)
+    tokens = torch.randint(16, (3, 12), generator=seeds).to(DEVICE)
+    given: dict[str, Any] = {}
+    if config.kind != "decoder":
+        given["lengths"] = torch.tensor([12, 5, 9], device=DEVICE)
+    if config.kind == "encoder-decoder":
+        given = {
+            "source": torch.randint(16, (3, 7), generator=seeds).to(DEVICE),
+            "source_lengths": torch.tensor([7, 2, 4], device=DEVICE),
+        }
+    found = []
+    for backend in ("dense", "auto" if ON_GPU else "triton"):
+        model = initialise(Transformer(config), "fan-in").to(DEVICE)
+        logits = model(tokens, **given, backend=backend).logits
+        logits.square().sum().backward()
+        found.append([logits, *(weight.grad for weight in model.parameters())])
+    for mine, theirs in zip(*reversed(found), strict=True):
+        assert (mine is None) == (theirs is None)
+        if theirs is not None and float(theirs.detach().norm()) > 0:
+            assert error(mine, theirs.double()) < 1e-4
