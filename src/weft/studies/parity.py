@@ -27,19 +27,18 @@ PAPER = {
 COLUMNS = {"train": "length ≤ 20", "longer": "length > 20", "more-ones": "ones > 20"}
 
 
-def _adapted(layers: str, shared: str, _: str) -> dict[str, Any]:
+def _adapted(layers: str, *_: str) -> dict[str, Any]:
     """A rate at which small models of this depth learn steadily, and how long that takes."""
     if layers == "40":
         return {"optimiser.lr": 5e-4, "steps": 15_000}
-    return {"optimiser.lr": 5e-4 if shared == "yes" else 1e-3, "steps": 30_000}
+    return {"optimiser.lr": 1e-3, "steps": 30_000}
 
 
 SMALL = Scale(
     description=(
         "width 64, hidden layer 256, 2 heads of 32, first weights by fan-in, batches of 128, AdamW "
-        "(0.9, 0.99) with cosine decay, 8 layers at most 30,000 steps (at 1e-3, shared ones at "
-        "5e-4), 40 layers at most 15,000 (at 5e-4), ended when 99.9% of the tests in distribution "
-        "are right"
+        "(0.9, 0.99) with cosine decay, 8 layers at most 30,000 steps (at 1e-3), 40 layers at most "
+        "15,000 (at 5e-4), ended when 99.9% of the tests in distribution are right"
     ),
     changes={
         **SHARED,
