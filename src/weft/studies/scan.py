@@ -50,15 +50,17 @@ def _rows() -> tuple[Row, ...]:
 
 SMALL = Scale(
     description=(
-        "width 128, hidden layer 512, 8 heads of 16, batches of 256, AdamW at 1e-3 with cosine "
-        "decay, 6,000 steps"
+        "width 128, hidden layer 512, 8 heads of 16, first weights by fan-in, batches of 256, AdamW "
+        "(0.9, 0.99) at 1e-3 with cosine decay, 6,000 steps"
     ),
     changes={
         **SHARED,
         "model.width": 128,
         "model.heads": 8,
         "model.hidden": [512],
+        "initial": "fan-in",
         "optimiser.lr": 1e-3,
+        "optimiser.betas": [0.9, 0.99],
         "schedule.warm_up": 500,
         "steps": 6000,
     },
