@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,10 +12,11 @@ from typer.testing import CliRunner
 from weft.cli import app
 from weft.errors import WeftError
 from weft.studies import Verdict, verdict
-from weft.studies.verdict import described, task_of_program, traced_stage
+from weft.studies.verdict import task_of_program
 from weft.studies.verdict_report import markdown, rows, write_verdict
+from weft.studies.verdict_stages import described, followed_stages, traced_stage
 from weft.tasks import TASKS, task
-from weft.training import TrainingConfig, override, train
+from weft.training import TrainingConfig, override, stream_config, trace_config, train
 
 SHORT = {"length": 6, "longer": 10}
 PROGRAMS = ["parity", "parity-absolute", "parity-sum"]
@@ -108,3 +110,24 @@ def test_the_command_learns_what_is_missing(tmp_path: Path) -> None:
     assert stages["traces"]["accuracy"]["longer"] == 1.0
     wrong = CliRunner().invoke(app, ["verdict", "parity", "--learn", "much"])
     assert "no recipe 'much'" in str(wrong.exception)
+
+
+def test_runs_from_traces_and_streams_are_found_whatever_else_they_differ_in(
+    tmp_path: Path,
+) -> None:
+    """The longest run of the program on this task is taken; those of others are not."""
+    short = ["steps=3", "evaluation.size=16"]
+    config = override(trace_config("parity", "parity", small=True), [*short, "batch=8"])
+    config = replace(config, parameters=SHORT)
+    longer = replace(config, steps=5)
+    for one in (longer, config, replace(config, parameters={}), override(config, ["seed=1"])):
+        train(one, runs=tmp_path, device="cpu")
+    stage = traced_stage("parity", task("parity", **SHORT), SHORT, tmp_path, "", "cpu")
+    assert stage.run == longer.hash
+    assert stage.details.startswith("hidden 64 x 64, 5 steps")
+    streams = override(stream_config("parity", "parity"), [*short, "batch=4"])
+    streams = replace(streams, parameters=SHORT)
+    train(streams, runs=tmp_path, device="cpu")
+    found = followed_stages("parity", task("parity", **SHORT), SHORT, tmp_path)
+    assert [one.run for one in found] == [streams.hash]
+    assert not followed_stages("parity-absolute", task("parity", **SHORT), SHORT, tmp_path)

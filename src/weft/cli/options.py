@@ -12,6 +12,9 @@ from weft.language.ranges import UNDEFINED
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
+
+WIDEST = 1000
 
 Name = Annotated[
     str,
@@ -49,6 +52,16 @@ def new_console() -> Console:
     from rich.console import Console
 
     return Console(highlight=False, markup=False)
+
+
+def print_whole(table: Table) -> None:
+    """Print a table with no value cut off, wider than the console where it has to be."""
+    from rich.measure import Measurement
+
+    console = new_console()
+    wanted = Measurement.get(console, console.options.update(width=WIDEST), table).maximum
+    console.width = max(console.width, wanted)
+    console.print(table)
 
 
 def paragraphs(text: str) -> str:

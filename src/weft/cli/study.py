@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from weft.cli.options import Json, new_console, print_json
+from weft.cli.options import Json, new_console, print_json, print_whole
 from weft.cli.train import Runs
 from weft.errors import WeftError
 
@@ -90,7 +90,8 @@ def _command(
     words = ["weft study", name, f"--scale {scale}", *(f"--only {label}" for label in only)]
     for key, value in values.items():
         words.append(f"--set {key}={'FOLDER' if key.endswith('folder') else value}")
-    return " ".join([*words, f"--device {device}", f"--jobs {jobs}"])
+    words += [f"--device {device}"] if device != "cpu" else []
+    return " ".join([*words, *([f"--jobs {jobs}"] if jobs != 1 else [])])
 
 
 def _list(json: bool) -> None:
@@ -147,7 +148,8 @@ def _show(study: Study, results: Results, json: bool) -> None:
     header, rows = table(study, results)
     shown = Table(box=None, pad_edge=False, title=study.title, title_justify="left")
     for place, column in enumerate(header):
-        shown.add_column(column, justify="left" if place < len(study.header) else "right")
+        side: Literal["left", "right"] = "left" if place < len(study.header) else "right"
+        shown.add_column(column, justify=side, no_wrap=True)
     for row in rows:
         shown.add_row(*row)
-    new_console().print(shown)
+    print_whole(shown)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 from pathlib import Path
+from shlex import quote
 from typing import Annotated, Literal, cast
 
 import typer
 
-from weft.cli.options import Json, new_console, print_json
+from weft.cli.options import Json, new_console, print_json, print_whole
 from weft.cli.train import Device, Runs
 from weft.errors import WeftError
 
@@ -89,7 +90,7 @@ def _parameter(text: str) -> tuple[str, object]:
 
 
 def _command(programs: list[str], task: str, given: list[str], examples: int, tests: int) -> str:
-    words = ["weft verdict", *programs, *([f"--task {task}"] if task else [])]
+    words = ["weft verdict", *map(quote, programs), *([f"--task {task}"] if task else [])]
     words += [f"--set {one}" for one in given]
     return " ".join([*words, f"--examples {examples}", f"--tests {tests}"])
 
@@ -103,8 +104,8 @@ def _print(header: list[str], rows: list[list[str]], paper: bool) -> None:
         table.add_column(column, no_wrap=True)
     for row in rows:
         table.add_row(*row[:-1])
+    print_whole(table)
     console = new_console()
-    console.print(table)
     console.print("\nIn brackets: what the paper reports.\n" if paper else "")
     for row in rows:
         console.print(f"{row[0]} {row[1]}: {row[-1]}", soft_wrap=True)

@@ -9,7 +9,8 @@ from weft.errors import WeftError, did_you_mean
 from weft.studies.parity import PARITY
 from weft.studies.scan import SCAN
 from weft.studies.study import Picture, Row, Scale, Study
-from weft.studies.verdict import Stage, Verdict, verdict
+from weft.studies.verdict import Verdict, verdict
+from weft.studies.verdict_stages import Stage
 
 STUDIES = {one.name: one for one in (PARITY, SCAN)}
 

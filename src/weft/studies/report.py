@@ -16,7 +16,7 @@ def table(study: Study, results: Results) -> tuple[list[str], list[list[str]]]:
     for column, name in study.columns.items():
         header.append(name)
         if any(column in row.paper for row in study.rows):
-            header.append(f"paper: {name}")
+            header.append("paper")
     header += ["steps", "minutes"]
     return header, [_row(study, line) for line in results.lines]
 

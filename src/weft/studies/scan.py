@@ -50,8 +50,8 @@ def _rows() -> tuple[Row, ...]:
 
 SMALL = Scale(
     description=(
-        "width 128, hidden layer 512, 8 heads of 16, first weights by fan-in, batches of 256, AdamW "
-        "(0.9, 0.99) at 1e-3 with cosine decay, 6,000 steps"
+        "width 128, hidden layer 512, 8 heads of 16, first weights by fan-in, batches of 256, "
+        "AdamW (0.9, 0.99) at 1e-3 with cosine decay, 6,000 steps"
     ),
     changes={
         **SHARED,

@@ -8,16 +8,29 @@ from typing import Any
 
 from weft.studies.figures import finish, panels
 from weft.studies.report import markdown_table
-from weft.studies.verdict import Stage, StageName, Verdict
+from weft.studies.verdict import Verdict
+from weft.studies.verdict_stages import Stage, StageName
 from weft.training.files import write_json
 
 QUESTIONS = {
     "compiled": "expressible: the program as weights",
     "minimal": "predicted: what training leaves of it",
-    "traces": "learned from its traces",
+    "traces": "its feed-forward learned from its traces, the rest compiled",
+    "streams": "a whole model learned to follow its traces",
     "end to end": "learned end to end, from answers",
 }
-COLOURS = {"compiled": "C7", "minimal": "C0", "traces": "C1", "end to end": "C2"}
+COLOURS: dict[StageName, str] = {
+    "compiled": "C7",
+    "minimal": "C0",
+    "traces": "C1",
+    "streams": "C4",
+    "end to end": "C2",
+}
+PANELS: dict[str, tuple[StageName, ...]] = {
+    "predicted": ("minimal",),
+    "learned from traces": ("traces", "streams"),
+    "learned end to end": ("end to end",),
+}
 
 
 def rows(found: Verdict) -> tuple[list[str], list[list[str]]]:
@@ -84,31 +97,37 @@ def write_verdict(found: Verdict, folder: Path) -> list[Path]:
 def bars(found: Verdict) -> Any:
     """A group of bars for each program, in a panel for each split; the paper's as marks."""
     names = list(dict.fromkeys(stage.of for stage in found.stages if stage.name != "end to end"))
-    kinds: tuple[StageName, ...] = ("compiled", "minimal", "traces")
+    met = {stage.name for stage in found.stages if stage.name != "end to end"}
+    kinds = [kind for kind in COLOURS if kind in met]
+    width = 0.8 / len(kinds)
     figure, places = panels(len(found.splits))
     for place, split in zip(places, found.splits, strict=True):
         for shift, kind in enumerate(kinds):
             chosen = [found.stage(kind, name) for name in names]
             shares = [0.0 if one is None else one.accuracy.get(split, 0.0) for one in chosen]
-            at = [number + 0.27 * (shift - 1) for number in range(len(names))]
-            place.bar(at, shares, width=0.25, color=COLOURS[kind], label=kind)
+            at = [number + width * (shift - (len(kinds) - 1) / 2) for number in range(len(names))]
+            place.bar(at, shares, width=0.9 * width, color=COLOURS[kind], label=kind)
             for x, one in zip(at, chosen, strict=True):
                 if one is not None and split in one.paper:
                     place.plot([x], [one.paper[split]], marker="_", color="black", markersize=9)
-        place.set_xticks(range(len(names)), names, fontsize=7)
-        finish(place, split, "", "accuracy (the paper's: a line)", top=1.2, beside=3)
+        place.set_xticks(range(len(names)), [name.partition("(")[0] for name in names], fontsize=7)
+        finish(place, split, "", "accuracy (the paper's: a line)", top=1.2, beside=len(kinds))
     return figure
 
 
 def by_axis(found: Verdict, axis: str) -> Any:
-    """Accuracy along an axis: predictions on the left, what was learned on the right."""
-    figure, places = panels(2)
-    for place, kinds in zip(places, (("minimal",), ("traces", "end to end")), strict=True):
-        for stage in found.stages:
-            if stage.name in kinds and stage.curves.get(axis):
-                curve = stage.curves[axis]
-                dashes = "--" if stage.name == "end to end" else "-"
-                name = f"{stage.name}: {stage.of}"
-                place.plot(list(curve), list(curve.values()), dashes, label=name, linewidth=1.2)
-        finish(place, "predicted" if kinds == ("minimal",) else "learned", axis, "accuracy")
+    """Accuracy along an axis: what was predicted, and what was learned in which way."""
+    shown = {
+        title: [one for one in found.stages if one.name in kinds and one.curves.get(axis)]
+        for title, kinds in PANELS.items()
+    }
+    shown = {title: stages for title, stages in shown.items() if stages}
+    figure, places = panels(len(shown))
+    for place, (title, stages) in zip(places, shown.items(), strict=True):
+        for stage in stages:
+            curve = stage.curves[axis]
+            dashes = "--" if stage.name == "streams" else "-"
+            name = stage.of if stage.name != "streams" else f"{stage.of}, whole model"
+            place.plot(list(curve), list(curve.values()), dashes, label=name, linewidth=1.2)
+        finish(place, title, axis, "accuracy")
     return figure
