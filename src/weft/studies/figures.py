@@ -27,10 +27,7 @@ def draw(study: Study, results: Results, folder: Path, stem: str) -> list[tuple[
             figure = along(study, results, wanted.axis, wanted.panels, wanted.kind)
         if figure is None:
             continue
-        for ending in ("svg", "png"):
-            path = folder / f"{stem}-{wanted.name}.{ending}"
-            figure.savefig(path, dpi=150, metadata={"Date": None} if ending == "svg" else None)
-        found.append((folder / f"{stem}-{wanted.name}.svg", wanted.shown))
+        found.append((save(figure, folder, f"{stem}-{wanted.name}"), wanted.shown))
     return found
 
 
@@ -115,6 +112,16 @@ def panels(count: int) -> tuple[Figure, Sequence[Any]]:
         ) from None
     figure = Figure(figsize=(SIZE[0] * count, SIZE[1]), layout="constrained")
     return figure, figure.subplots(1, count, squeeze=False)[0]
+
+
+def save(figure: Figure, folder: Path, name: str) -> Path:
+    """Write a figure as SVG, whose path is given, and as PNG: the same bytes for the same values."""
+    from matplotlib import rc_context
+
+    with rc_context({"svg.hashsalt": "weft"}):
+        figure.savefig(folder / f"{name}.svg", metadata={"Date": None})
+    figure.savefig(folder / f"{name}.png", dpi=150)
+    return folder / f"{name}.svg"
 
 
 def finish(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from weft.studies.figures import finish, panels
+from weft.studies.figures import finish, panels, save
 from weft.studies.report import markdown_table
 from weft.studies.verdict import Verdict
 from weft.studies.verdict_stages import Stage, StageName
@@ -84,10 +84,7 @@ def write_verdict(found: Verdict, folder: Path) -> list[Path]:
         drawn.append((axis, f"Accuracy by {axis} (figure 5)", by_axis(found, axis)))
     pictures = []
     for name, shown, figure in drawn:
-        for ending in ("svg", "png"):
-            path = folder / f"{found.task}-verdict-{name}.{ending}"
-            figure.savefig(path, dpi=150, metadata={"Date": None} if ending == "svg" else None)
-        pictures.append((folder / f"{found.task}-verdict-{name}.svg", shown))
+        pictures.append((save(figure, folder, f"{found.task}-verdict-{name}"), shown))
     page, values = folder / f"{found.task}-verdict.md", folder / f"{found.task}-verdict.json"
     page.write_text(markdown(found, [(path.name, shown) for path, shown in pictures]), "utf-8")
     write_json(values, found.as_dict())
