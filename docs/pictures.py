@@ -180,7 +180,8 @@ def made(panel: Panel) -> Transformer:
     values: dict[str, Any] = {
         "vocabulary": len(LETTERS), "outputs": 1, "width": WIDTH, "heads": HEADS, "hidden": (1,),
         "kind": "decoder", "norm": "pre", "layers": 2, "window": 6, "global_every": 2,
-        "dtype": "float64", **panel.changes,
+        "digits": tuple(LETTERS.index(digit) for digit in DIGITS), "dtype": "float64",
+        **panel.changes,
     }  # fmt: skip
     model = Transformer(TransformerConfig(**values))
     for name, weight in model.named_parameters():
@@ -189,8 +190,6 @@ def made(panel: Panel) -> Transformer:
         layer.attention.query.data.copy_(panel.sharp * layer.attention.key.data)
         if model.config.attention == "forgetting":
             set_gates(model, layer)
-    if "abacus" in model.position.parts:
-        model.position.parts["abacus"].set_digits([LETTERS.index(digit) for digit in DIGITS])
     return model
 
 

@@ -25,7 +25,7 @@ def config(**changes: Any) -> TransformerConfig:
     values: dict[str, Any] = {
         "vocabulary": VOCABULARY, "outputs": VOCABULARY, "width": 8, "heads": 2, "hidden": (6,),
         "kind": "decoder", "activation": "gelu", "norm": "pre", "layers": 2, "positions": 40,
-        "window": 3, "global_every": 2, "dtype": "float64", **changes,
+        "digits": tuple(DIGITS), "window": 3, "global_every": 2, "dtype": "float64", **changes,
     }  # fmt: skip
     return TransformerConfig(**values)
 
@@ -44,8 +44,6 @@ def model(seed: int = 0, **changes: Any) -> Transformer:
         if name.endswith("fire.threshold"):
             middle, spread = 3 / 512, 0.0  # positions on both sides of it
         weight.data.copy_(middle + spread * drawn)
-    if "abacus" in made.config.encodings:
-        made.position.parts["abacus"].set_digits(DIGITS)
     return made
 
 

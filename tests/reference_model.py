@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from copy import copy
 
 import numpy as np
 from numpy.typing import NDArray
@@ -137,14 +138,25 @@ class Reference:
 
     def _encoded(self, source: Sequence[int], digits: Sequence[int]) -> Array:
         places = list(range(len(source)))
-        stream = self.embed(source, places, digits, 0)
-        start = stream
+        told = self._told_as_encoder() if self.config.encoder_position else self
+        stream = start = told.embed(source, places, digits, 0)
         for loop in range(self.config.loops):
             if loop and self.config.inject:
                 stream = stream + start
             for number in range(self.config.encoder_layers):
-                stream = self.layer(f"encoder.{number}", number, stream, places, False, None)
+                stream = told.layer(f"encoder.{number}", number, stream, places, False, None)
         return self._norm("encoder_norm", stream) if self.config.norm == "pre" else stream
+
+    def _told_as_encoder(self) -> Reference:
+        """The same with the encoder's positions for the model's."""
+        found = copy(self)
+        found.config = self.config.of_encoder
+        found.weights = self.weights | {
+            name.removeprefix("encoder_"): weight
+            for name, weight in self.weights.items()
+            if name.startswith("encoder_position.")
+        }
+        return found
 
     def embed(
         self, tokens: Sequence[int], places: Sequence[int], digits: Sequence[int], offset: int

@@ -31,6 +31,12 @@ NONSENSE: list[tuple[dict[str, Any], str]] = [
     ({"heads": -1}, "heads is -1. It must not be negative"),
     ({"random_offset": -3}, "random_offset is -3"),
     ({"encoder_layers": -1, "kind": "encoder-decoder"}, "encoder_layers is -1"),
+    ({"encoder_position": "t5"}, "has one position"),
+    ({"encoder_position": "t6", "kind": "encoder-decoder"}, "position 't6' is not known"),
+    (
+        {"encoder_position": "learned", "kind": "encoder-decoder", "positions": None},
+        "position 'learned' needs to know how many there are",
+    ),
     ({"tied": True, "outputs": 3}, "a tied output projection has a class for each token"),
     ({"halt": 1, "layers": 2}, "halting is for one layer that is looped"),
     ({"halt": 8, "layers": 1}, "the stream has no dimension 8 to halt by"),

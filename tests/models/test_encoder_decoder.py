@@ -24,6 +24,9 @@ KINDS: list[dict[str, Any]] = [
     {"norm": "none"},
     {"encoder_layers": 3, "layers": 1},
     {"loops": 2, "inject": True},
+    {"position": "t5", "encoder_position": "learned"},
+    {"position": "learned", "encoder_position": "t5"},
+    {"position": "none", "encoder_position": "abacus+rotary"},
 ]
 EXACT: dict[str, Any] = {"rtol": 0, "atol": 1e-12}
 

@@ -11,7 +11,7 @@ from weft.models import Transformer, initialise, preset
 
 KINDS: list[dict[str, Any]] = [
     {"position": "learned"},
-    {"position": "abacus+fire"},
+    {"position": "abacus+fire", "digits": (1, 2)},
     {"position": "t5", "kind": "encoder-decoder"},
     {"attention": "forgetting", "canon": "ABCD"},
     {"attention": "path"},
@@ -107,7 +107,7 @@ def test_first_values_of_mechanisms() -> None:
     assert float(taps.std()) == pytest.approx(0.5 / 3**0.5, rel=0.1)
     grown = made(attention="log-scaled").layers[0].attention.mixing.growth
     torch.testing.assert_close(grown.detach(), torch.full((4,), 0.43))
-    parts = made(position="abacus+fire").position.parts
+    parts = made(position="abacus+fire", digits=(1, 2)).position.parts
     assert not bool(parts["abacus"].table[0].any())
     assert float(parts["fire"].c.detach()) == pytest.approx(0.1)
     wave = made(position="sinusoidal").position.parts["sinusoidal"]

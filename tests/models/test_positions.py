@@ -13,6 +13,7 @@ from torch.func import functional_call
 import mechanisms
 from mechanisms import DIGITS, ENCODINGS
 from reference_model import Reference, digit_places, t5_bucket
+from weft.errors import WeftError
 from weft.models import Transformer, preset
 from weft.models.bias import Bias
 from weft.models.placing import place
@@ -260,3 +261,8 @@ def test_drawn_positions_are_uniform_in_every_document_and_padded_sequence() -> 
     drawn = place(config, row, lengths, training=True).positions[:, :4]
     assert bool((drawn.diff(dim=-1) > 0).all())
     assert float(drawn.float().mean()) == pytest.approx(19.5, abs=1)
+
+
+def test_abacus_asks_which_tokens_are_digits() -> None:
+    with pytest.raises(WeftError, match="not told which tokens are digits"):
+        mechanisms.model(position="abacus", digits=())(mechanisms.tokens(1, 3))

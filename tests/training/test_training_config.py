@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from weft.errors import WeftError
+from weft.tasks import task
 from weft.training import (
     OptimiserConfig,
     ScheduleConfig,
@@ -150,3 +151,18 @@ def test_names_tell_apart_all_that_differs() -> None:
     names = {override(base, [change]).hash for change in changes}
     assert len(names | {base.hash}) == len(changes) + 1
     assert override(base, ["seed=1", "seed=0"]).hash == base.hash
+
+
+def test_abacus_is_told_the_digits_of_the_task() -> None:
+    """Tokens that look like several digits are none; a task without any is refused."""
+    config = override(TrainingConfig(task="addition"), ["model.position=abacus+rotary"])
+    made = task("addition")
+    digits = config.model_config(made).digits
+    assert [made.vocabulary[token] for token in digits] == list("0123456789")
+    apart = ["model.position=t5", "model.encoder_position=abacus", "model.kind=encoder-decoder"]
+    assert override(config, apart).model_config(made).digits == digits
+    modular = task("modular-addition")
+    digits = replace(config, task="modular-addition").model_config(modular).digits
+    assert [modular.vocabulary[token] for token in digits] == list("0123456789")
+    with pytest.raises(WeftError, match="abacus tells places of digits, and copy has none"):
+        replace(config, task="copy").model_config(task("copy"))

@@ -6,7 +6,7 @@ that return one.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Literal
 
 from weft.errors import WeftError, did_you_mean
@@ -32,6 +32,8 @@ class TransformerConfig:
         kind: an `encoder` sees everything, a `decoder` only what is to the left; an
             `encoder-decoder` has both, and its decoder also attends to the encoder.
         position: how positions are told, by name; several are joined by `+`.
+        encoder_position: how the encoder of an encoder-decoder is told them; `position` if left
+            out.
         attention: how heads weigh what they see, by name.
         activation: of the feed-forward. `clipped` is min(max(x, 0), 1).
         norm: before each part of a layer, after it, or none.
@@ -43,6 +45,7 @@ class TransformerConfig:
         loops: how often layers are run through, an encoder's too; at most, where positions halt.
         inject: whether the embedding is added to the stream before every loop but the first.
         positions: how many absolute positions there are; None where no table of them is needed.
+        digits: which tokens are digits, for `abacus`.
         offsets: relative offsets from -offsets to offsets have biases of their own, and all beyond
             share one on each side; None for no such bias. Compiled models use this.
         random_offset: while training, positions (and places of digits) start anywhere up to here,
@@ -69,6 +72,7 @@ class TransformerConfig:
     value_width: int = 0
     kind: Kind = "encoder"
     position: str = "none"
+    encoder_position: str = ""
     attention: str = "softmax"
     activation: Activation = "clipped"
     norm: Norm = "none"
@@ -80,6 +84,7 @@ class TransformerConfig:
     loops: int = 1
     inject: bool = False
     positions: int | None = None
+    digits: tuple[int, ...] = ()
     offsets: int | None = None
     random_offset: int = 0
     window: int = 512
@@ -112,9 +117,22 @@ class TransformerConfig:
         """The names in `position`."""
         return tuple(name for name in self.position.split("+") if name != "none")
 
+    @property
+    def of_encoder(self) -> TransformerConfig:
+        """The config by which the encoder of an encoder-decoder is told positions."""
+        if not self.encoder_position:
+            return self
+        return replace(
+            self,
+            kind="encoder",
+            position=self.encoder_position,
+            encoder_position="",
+            encoder_layers=0,
+        )
+
     def as_dict(self) -> dict[str, Any]:
         """The config as plain values, for JSON."""
-        return {**asdict(self), "hidden": list(self.hidden)}
+        return {**asdict(self), "hidden": list(self.hidden), "digits": list(self.digits)}
 
 
 def config_from_dict(values: dict[str, Any]) -> TransformerConfig:
@@ -127,6 +145,7 @@ def config_from_dict(values: dict[str, Any]) -> TransformerConfig:
                 remedy=did_you_mean(key, known).capitalize(),
             )
     try:
-        return TransformerConfig(**{**values, "hidden": tuple(values["hidden"])})
+        lists = {"hidden": tuple(values["hidden"]), "digits": tuple(values.get("digits", ()))}
+        return TransformerConfig(**{**values, **lists})
     except (KeyError, TypeError) as error:
         raise WeftError(f"the model's config is not complete: {error}") from None

@@ -70,7 +70,7 @@ def hidden_width(width: int) -> int:
 
 def _needed(changes: dict[str, Any]) -> dict[str, Any]:
     """What some mechanisms cannot do without."""
-    names = str(changes.get("position", "none")).split("+")
+    names = f"{changes.get('position', '')}+{changes.get('encoder_position', '')}".split("+")
     needed: dict[str, Any] = {}
     if any(name in ("learned", "randomised", "abacus") for name in names):
         needed["positions"] = POSITIONS

@@ -67,6 +67,10 @@ def _check_sizes(config: TransformerConfig) -> None:
         _refuse(
             f"a model of kind '{config.kind}' has one kind of layers", "Leave out encoder_layers"
         )
+    if config.encoder_position and config.kind != "encoder-decoder":
+        _refuse(f"a model of kind '{config.kind}' has one position", "Leave out encoder_position")
+    if any(not 0 <= token < config.vocabulary for token in config.digits):
+        _refuse("some digits are no tokens", f"Choose them below {config.vocabulary}")
     if config.inject and config.loops < 2:
         _refuse("inject adds the embedding before loops after the first", "Set loops above 1")
     if not 1 < config.alpha <= 2:
@@ -74,6 +78,8 @@ def _check_sizes(config: TransformerConfig) -> None:
 
 
 def _check_positions(config: TransformerConfig) -> None:
+    if config.encoder_position:
+        _check_positions(config.of_encoder)
     names = config.encodings
     for name in names:
         if name not in POSITIONS:

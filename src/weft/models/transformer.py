@@ -72,6 +72,8 @@ class Transformer(nn.Module):
         self.embedding = nn.Parameter(torch.zeros(config.vocabulary, config.width))
         self.position = Positions(config)
         both = config.kind == "encoder-decoder"
+        if config.encoder_position:
+            self.encoder_position = Positions(config.of_encoder)
         self.layers = nn.ModuleList(Layer(config, i, cross=both) for i in range(config.layers))
         self.encoder = nn.ModuleList(
             Layer(config, i) for i in range(config.encoder_layers if both else 0)
@@ -199,7 +201,10 @@ class Transformer(nn.Module):
         """The first stream (b l d)."""
         if scene is None:
             scene = place(self.config, tokens)
-        return self.position.embed(nn.functional.embedding(tokens, self.embedding), tokens, scene)
+        return self._embed(tokens, scene, self.position)
+
+    def _embed(self, tokens: Tensor, scene: Scene, position: Positions) -> Tensor:
+        return position.embed(nn.functional.embedding(tokens, self.embedding), tokens, scene)
 
     def _encode(
         self, source: Tensor | None, lengths: Tensor | None, reader: Scene, tap: Tap | None
@@ -208,16 +213,17 @@ class Transformer(nn.Module):
         if source is None:
             return None, None
         backend = reader.backend
-        scene = place(self.config, source, lengths, None, self.training, backend, causal=False)
-        stream = self.embed(source, scene)
+        own, position = self.config.of_encoder, getattr(self, "encoder_position", self.position)
+        scene = place(own, source, lengths, None, self.training, backend, causal=False)
+        stream = self._embed(source, scene, position)
         if tap is not None:
             stream = tap("encoder.hook_embed", stream)
-        bias, first = self.position.bias(scene), stream
+        bias, first = position.bias(scene), stream
         for number in range(len(self.encoder) * self.config.loops):
             if injects(self.config, number, len(self.encoder)):
                 stream = stream + first
             stream = self.encoder[number % len(self.encoder)](
-                stream, scene, self.position, bias, tap=within(tap, f"encoder.blocks.{number}.")
+                stream, scene, position, bias, tap=within(tap, f"encoder.blocks.{number}.")
             )
         stream = stream if self.encoder_norm is None else self.encoder_norm(stream)
         return stream, replace(scene, positions=reader.positions)
@@ -273,16 +279,14 @@ class Transformer(nn.Module):
         self, tokens: Tensor, source: Tensor | None = None, watch: Watcher | None = None
     ) -> None:
         limit, config = self.config.positions, self.config
-        length = max(tokens.shape[1], 0 if source is None else source.shape[1])
-        if (
-            limit is not None
-            and length > limit
-            and {"learned", "randomised"} & set(config.encodings)
-        ):
-            raise WeftError(
-                f"the input has {length} tokens, the model {limit} positions",
-                remedy="Give a shorter input, or make the model with more positions",
-            )
+        read = 0 if source is None else source.shape[1]
+        for length, own in ((tokens.shape[1], config), (read, config.of_encoder)):
+            tabled = {"learned", "randomised"} & set(own.encodings)
+            if limit is not None and length > limit and tabled:
+                raise WeftError(
+                    f"the input has {length} tokens, the model {limit} positions",
+                    remedy="Give a shorter input, or make the model with more positions",
+                )
         both = config.kind == "encoder-decoder"
         if (source is not None) != both:
             raise WeftError(

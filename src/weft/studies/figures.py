@@ -115,7 +115,7 @@ def panels(count: int) -> tuple[Figure, Sequence[Any]]:
 
 
 def save(figure: Figure, folder: Path, name: str) -> Path:
-    """Write a figure as SVG, whose path is given, and as PNG: the same bytes for the same values."""
+    """Write a figure as SVG, which is given, and as PNG: the same bytes for the same values."""
     from matplotlib import rc_context
 
     with rc_context({"svg.hashsalt": "weft"}):

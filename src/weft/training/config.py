@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 FORMAT = 2
 """Part of every hash; to be raised whenever a default changes."""
 
+DIGITS = tuple("0123456789")
 KINDS = {"tag": "encoder", "lm": "decoder", "seq2seq": "encoder-decoder"}
 """Which kind of model does a task of which format, unless another is asked for."""
 
@@ -193,8 +194,22 @@ class TrainingConfig:
             from weft.training.readable import looped
 
             told |= looped(self, task)
+        if "abacus" in f"{self.model.get('position')} {self.model.get('encoder_position')}":
+            told["digits"] = _digits(task)
         given = {"outputs": task.outputs, "kind": kind, **told, **self.model}
         return preset(self.preset, **{"vocabulary": len(task.vocabulary), **given})
+
+
+def _digits(task: Task) -> tuple[int, ...]:
+    """The tokens of a task that are digits, for an encoding of their places."""
+    found = tuple(n for n, token in enumerate(task.vocabulary) if token in DIGITS)
+    if not found:
+        raise WeftError(
+            f"abacus tells places of digits, and {task.name} has none",
+            subject="TrainingConfig",
+            remedy="Choose another model.position",
+        )
+    return found
 
 
 def changed(config: Any) -> dict[str, Any]:

@@ -4,16 +4,15 @@
 
 The place of a digit counts from 1 at the digit that comes first; tokens that are no digits have the
 place 0. While training, an offset is drawn for every batch (`random_offset`), so that rows of
-longer numbers are trained. Which tokens are digits is part of the model (`set_digits`).
+longer numbers are trained. Which tokens are digits is part of the model's config.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import torch
 from torch import Tensor, nn
 
+from weft.errors import WeftError
 from weft.models.config import TransformerConfig
 from weft.models.drawing import normal
 from weft.models.positions.base import Position
@@ -30,14 +29,16 @@ class Abacus(Position):
         assert config.positions is not None
         self.table = nn.Parameter(torch.zeros(config.positions + 1, config.width))
         marks = torch.zeros(config.vocabulary, dtype=torch.bool)
+        marks[list(config.digits)] = True
         self.register_buffer("digits", marks)
 
-    def set_digits(self, tokens: Sequence[int]) -> None:
-        """Say which tokens are digits."""
-        self.digits.zero_()
-        self.digits[list(tokens)] = True
-
     def embed(self, stream: Tensor, tokens: Tensor, scene: Scene) -> Tensor:
+        if not self.config.digits:
+            raise WeftError(
+                "abacus was not told which tokens are digits",
+                subject="TransformerConfig",
+                remedy="Give digits, as in digits=(4, 5, 6)",
+            )
         places = digit_places(self.digits[tokens], scene.documents)
         if scene.offset is not None:
             places = torch.where(places > 0, places + scene.offset, places)

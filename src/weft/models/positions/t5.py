@@ -43,7 +43,7 @@ class T5(Position):
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__(config)
         self.weight = nn.Parameter(torch.zeros(config.heads, BUCKETS))
-        if config.kind == "encoder-decoder":
+        if config.kind == "encoder-decoder" and not config.encoder_position:
             self.encoder_weight = nn.Parameter(torch.zeros(config.heads, BUCKETS))
         for name, own in (("places", BUCKETS), ("sides", BUCKETS // 2)):
             found = [bucket(distance, own) for distance in range(FARTHEST + 1)]
