@@ -37,15 +37,16 @@ def read_command(
     A hidden unit is a rule if it is on where a guard holds, off elsewhere, and writes a new value
     in place of an old one. Each rule that is read is one of the program's, does the same as one on
     all that was trained on (alike), or is neither (extra). Rules are read from one hidden layer of
-    ReLUs; of deeper feed-forwards only what they do is compared.
+    ReLUs; of deeper feed-forwards only what they do is compared. Training that shrinks weights
+    (supervision.shrink) leaves rules to read; without it there are hardly any.
 
     Examples:
 
-      weft train parity --traces parity --small model.hidden=64, supervision.shrink=7e-4
-
       weft read 3f2a
 
-      weft read 3f2a --tolerance 0.2 --json
+      weft read 3f2a --tolerance 0.2 --limit 20
+
+      weft read 3f2a --json
     """
     from weft.studies import read_run
     from weft.training import RunStore
