@@ -273,10 +273,10 @@ def test_compiled_weights_are_at_no_distance_from_the_optimum_but_for_unfired_ru
     states = states_of(program, sample_inputs(program, 40, 10))
     model = weft.compile(program, level=0).model
     found = distance(model.layers[0].feed_forward, model.layout, program, states)
-    assert (found.wrong, found.reconstruction, found.extra) == (0, 0, 0)
-    assert found.recovered + found.alike == found.rules
+    assert (found.wrong, found.reconstruction, found.units.extra) == (0, 0, 0)
+    assert found.units.recovered + found.units.alike == found.rules
     unfired = sum(1 for _ in paper_rules(program.rules, resets=True)) - found.rules
-    assert (found.weights_l1 == 0) is (unfired == 0)
+    assert (found.units.weights_l1 == 0) is (unfired == 0)
     assert found.loss >= found.compiled_loss
 
 
@@ -290,7 +290,7 @@ def test_distances_are_those_of_the_weights_that_were_changed() -> None:
     net = Hidden(first[order], bias[order], moved[:, order], last, True)
     penalty = Penalty(0.5)
     found = distance(net, model.layout, program, states, penalty=penalty)
-    assert (found.weights_l1, found.weights_l2) == (0.25, 0.25)
+    assert (found.units.weights_l1, found.units.weights_l2) == (0.25, 0.25)
     often = sum(int(n) for i, n in enumerate(states.counts) if fires_first(program, states, i))
     assert found.reconstruction == pytest.approx(0.25 * often / states.total)
     assert found.wrong == pytest.approx(often / states.total)
@@ -308,22 +308,21 @@ def test_a_rule_that_the_program_does_not_have_is_extra() -> None:
     net = Hidden(np.concatenate([first, read]), np.append(bias, 0.0),
                  np.concatenate([second, write], axis=1), last, True)  # fmt: skip
     found = distance(net, model.layout, program, states)
-    assert (found.recovered + found.alike, found.extra) == (7, 1)
-    assert found.weights_l1 == 3
+    assert (found.units.recovered + found.units.alike, found.units.extra) == (7, 1)
+    assert found.units.weights_l1 == 3
 
 
 def test_a_unit_that_is_like_no_rule_is_matched_with_none() -> None:
-    """It is the opposite of all rules together: nearer to nothing than to any of them."""
+    """It undoes all rules, whatever the state: nearer to nothing than to any of them."""
     program, states = parity_states()
     model = weft.compile(program, level=0).model
     first, second, bias, last = arrays(model.layers[0].feed_forward)
-    net = Hidden(-first.sum(0, keepdims=True), -bias.sum(keepdims=True),
-                 -second.sum(1, keepdims=True), last, True)  # fmt: skip
+    net = Hidden(0 * first[:1], np.ones(1), -second.sum(1, keepdims=True), last, True)
     found = distance(net, model.layout, program, states)
     mine = sum(np.square(part).sum() for part in (net.first, net.bias, net.second))
-    assert found.weights_l2 == pytest.approx(np.sqrt(mine + found.compiled_l2**2))
-    assert found.compiled_l2**2 == pytest.approx(sum(np.square(p).sum() for p in
-                                                     (first, bias, second)))  # fmt: skip
+    assert found.units.weights_l2 == pytest.approx(np.sqrt(mine + found.units.compiled_l2**2))
+    squares = sum(np.square(part).sum() for part in (first, bias, second))
+    assert found.units.compiled_l2**2 == pytest.approx(squares)
 
 
 def fires_first(program: weft.Program, states: States, row: int) -> bool:
@@ -373,7 +372,7 @@ def test_training_from_near_the_optimum_comes_back_to_its_rules() -> None:
     layer = train(states, model, start, alpha=0.1, steps=1500)
     after = distance(layer, model.layout, program, states.once(), penalty=Penalty(0.1))
     assert after.wrong == 0
-    assert after.recovered + after.alike == after.rules == 7
-    assert after.extra == 0
-    assert after.weights_l1 < before.weights_l1 / 2
+    assert after.units.recovered + after.units.alike == after.rules == 7
+    assert after.units.extra == 0
+    assert after.units.weights_l1 < before.units.weights_l1 / 2
     assert after.loss < 1.01 * after.compiled_loss  # below it, even: see docs/optimum.md

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,12 +10,15 @@ import torch
 
 from weft.errors import WeftError
 from weft.tasks import task
-from weft.training import TrainingConfig, Watcher, train
+from weft.training import TrainingConfig, Watcher, override, trace_config, train
 from weft.training.config import OptimiserConfig
 from weft.training.feeding import tensors_of
 from weft.training.files import read_lines
 from weft.training.learner import Learner
 from weft.training.parallel import Group
+from weft.training.placing import feed_forward_of
+from weft.training.supervising import learner_of, task_of
+from weft.training.trace_learning import Drawn, magnitude
 from weft.training.watching import Record
 
 needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
@@ -48,6 +52,21 @@ def test_captured_steps_have_the_same_losses(name, optimiser, bf16, fused) -> No
     captured = curve(name, True, fused=fused, **values)
     assert captured == pytest.approx(plain, rel=0.02 if bf16 or fused else 1e-3)
     assert plain[0] - plain[-1] > 0.01
+
+
+@needs_gpu
+def test_captured_steps_shrink_weights_alike() -> None:
+    """Where shrinking is all that counts, Adam moves each weight by the rate, whatever is drawn."""
+    changes = ["supervision.shrink=100", "schedule.warm_up=0", "optimiser.lr=0.001"]
+    start = override(trace_config("parity", "parity", small=True), changes)
+    left = []
+    for graphed in (False, True):
+        config = replace(start, graphed=graphed)
+        learner = learner_of(config, task_of(config), torch.device("cuda"))
+        for step in range(1, STEPS + 1):
+            learner.learn(Drawn(config.batch), step)
+        left.append(float(magnitude(feed_forward_of(learner.model)).detach()))
+    assert left[1] == pytest.approx(left[0], rel=1e-4)
 
 
 class Impatient(Watcher):

@@ -16,7 +16,15 @@ import weft
 from weft.compiler.build import compile_program
 from weft.errors import WeftError
 from weft.tasks import task
-from weft.training import RunStore, TrainingConfig, evaluate, override, trace_config, train
+from weft.training import (
+    RunStore,
+    TrainingConfig,
+    evaluate,
+    override,
+    trace_config,
+    train,
+    training_config,
+)
 from weft.training.adafactor import Adafactor
 from weft.training.evaluating import test_sets as sets_of
 from weft.training.optimisers import make_capturable, set_lr
@@ -93,6 +101,28 @@ def test_the_loss_is_the_mean_square_of_what_the_stream_differs_by() -> None:
         values = values @ weight.detach().double().numpy().T + bias.detach().double().numpy()
         values = values if place == len(trained.weights) - 1 else np.maximum(values, 0)
     assert found == pytest.approx(float(np.mean((noisy + values - left) ** 2)), rel=1e-5)
+
+
+def test_shrinking_adds_its_weight_times_the_sign_of_each_weight_to_the_gradient() -> None:
+    """The derivative of |w| is its sign; the loss that is given back is without it."""
+    found = []
+    for shrink in (0.0, 0.25):
+        one = learner(short("parity", f"supervision.shrink={shrink}", "optimiser.clip=0"))
+        torch.manual_seed(3)
+        trained = feed_forward_of(one.model)
+        with torch.no_grad():
+            for bias in trained.biases:
+                bias.uniform_(-1, 1)
+        before = [part.detach().clone() for part in trained.parameters()]
+        torch.manual_seed(4)
+        loss = float(one.learn(None, 1))
+        found.append((loss, before, [part.grad.clone() for part in trained.parameters()]))
+    (plain, before, gradients), (logged, _, shrunk) = found
+    assert logged == plain
+    for weight, gradient, other in zip(before, gradients, shrunk, strict=True):
+        assert weight.abs().min() > 0
+        signs = torch.where(weight > 0, 0.25, -0.25)
+        torch.testing.assert_close(other, gradient + signs, rtol=1e-5, atol=1e-6)
 
 
 def test_only_the_feed_forward_is_learned() -> None:
@@ -210,10 +240,21 @@ def test_configs_from_answers_are_named_as_before() -> None:
     assert json.loads(json.dumps(traced.as_dict()))["supervision"]["program"] == "parity"
 
 
+def test_runs_that_shrink_nothing_are_named_as_before() -> None:
+    config = short()
+    values = config.as_dict()
+    assert values["supervision"].pop("shrink") == 0
+    assert training_config(values).hash == config.hash
+    assert short("parity", "supervision.shrink=1e-3").hash != config.hash
+
+
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
         (("bf16=true",), "exact in float32"),
+        (("supervision.shrink=-1",), "supervision.shrink is -1. It must be at least 0"),
+        (("supervision.shrink=1", "supervision.by=streams"), "streams has nothing to shrink"),
+        (("supervision.shrink=1", "supervision.by=answers"), "answers has nothing to shrink"),
         (("model.width=9",), "the program's to say"),
         (("supervision.program=",), "needs a program"),
         (("supervision.program=party",), "did you mean 'parity'"),

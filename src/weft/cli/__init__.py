@@ -18,6 +18,7 @@ from weft.cli import (
     mechanisms,
     minimal,
     optimum,
+    read,
     run,
     study,
     subleq,
@@ -49,6 +50,7 @@ app.command("traces")(traces.traces_command)
 app.command("train")(train.train_command)
 app.command("eval")(train.eval_command)
 app.command("runs")(train.runs_command)
+app.command("read")(read.read_command)
 app.command("sweep")(sweep.sweep_command)
 app.command("study")(study.study_command)
 app.command("minimal")(minimal.minimal_command)

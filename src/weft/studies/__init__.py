@@ -1,12 +1,14 @@
 """Studies: the papers' tables and figures as grids of runs, with our figures beside theirs.
 
-And verdicts: what a program can do, what the theory predicts and what was learned, side by side.
+And verdicts: what a program can do, what the theory predicts and what was learned, side by side;
+and readings: which of a program's rules are in the weights of a run that learned from its traces.
 """
 
 from __future__ import annotations
 
 from weft.errors import WeftError, did_you_mean
 from weft.studies.parity import PARITY
+from weft.studies.reading import RunReading, read_run
 from weft.studies.scan import SCAN
 from weft.studies.study import Picture, Row, Scale, Study
 from weft.studies.verdict import Verdict, verdict
@@ -18,10 +20,12 @@ __all__ = [
     "STUDIES",
     "Picture",
     "Row",
+    "RunReading",
     "Scale",
     "Stage",
     "Study",
     "Verdict",
+    "read_run",
     "study",
     "verdict",
 ]

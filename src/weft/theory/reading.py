@@ -58,12 +58,27 @@ class Reading:
     output_bias: float
 
 
+def unreadable(feed_forward: FeedForward) -> str:
+    """Why no rules are read from a feed-forward; empty where they are.
+
+    Units of a second hidden layer test units of the first and not the stream, and other
+    activations have no level that is off.
+    """
+    depth = len(feed_forward.weights) - 1
+    if depth == 1 and feed_forward.activation in ("clipped", "relu"):
+        return ""
+    layers = "one hidden layer" if depth == 1 else f"{depth} hidden layers"
+    return (
+        f"rules are read from one hidden layer of ReLUs, and this has {layers} "
+        f"of '{feed_forward.activation}'"
+    )
+
+
 def hidden_layer(feed_forward: FeedForward) -> Hidden:
     """The arrays of a feed-forward; it must have one hidden layer of (clipped) ReLUs."""
-    if feed_forward.activation not in ("clipped", "relu") or len(feed_forward.weights) != 2:
+    if why := unreadable(feed_forward):
         raise WeftError(
-            f"rules are read from one hidden layer of ReLUs; this has {len(feed_forward.weights)} "
-            f"maps with '{feed_forward.activation}' between them",
+            why,
             remedy="Train or compile it with activation relu or clipped, one hidden width, and "
             "categorical variables",
         )

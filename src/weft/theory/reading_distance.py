@@ -1,16 +1,14 @@
 """How far a trained feed-forward is from the compiled optimum: in function, in rules, in weights.
 
 The compiled optimum is the paper's construction of the rules that fire on D, resets of heads
-included, since a feed-forward that runs in a model must make them. Weights are compared unit by
-unit: hidden units have no order, so each compiled unit is matched with the trained one nearest to
-it, the nearest pairs first, and what is left over counts in full. A ReLU's scale is no part of what
-it computes, so units are first scaled to the level 1 that compiled ones have.
+included, since a feed-forward that runs in a model must make them. Rules are compared by what they
+say and by what they do on D, weights unit by unit (`reading_weights`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -18,8 +16,10 @@ from weft.language.program import Program, as_program
 from weft.language.rules import Rule
 from weft.theory.derivatives import Penalty
 from weft.theory.derivatives_counts import count_kinks
-from weft.theory.reading import Reading, hidden_layer, read_rules
+from weft.theory.reading import Reading, read_rules
+from weft.theory.reading_deep import Deep, net_of
 from weft.theory.reading_guards import Hidden, dimensions, laid_out
+from weft.theory.reading_weights import apart, norms
 from weft.theory.reconstruction import Construction, Floats, construct
 from weft.theory.reconstruction_states import Ints, States
 
@@ -29,6 +29,38 @@ if TYPE_CHECKING:
 
 WITHIN = 0.1
 """How near every entry of an output must be for it to count as right, as in trace supervision."""
+Kind = Literal["recovered", "alike", "extra"]
+
+
+@dataclass(frozen=True)
+class UnitDistance:
+    """How far hidden units are from the compiled ones.
+
+    Attributes:
+        reading: what the units are.
+        kinds: for each rule that was read, whether it is the program's as it is (`recovered`), does
+            the same on all of D with other constraints (`alike`), or neither (`extra`).
+        missing: the rules that fire on D of which neither was read.
+        recovered: how many of the rules that fire on D were read from the weights as they are.
+        alike: of the others, how many have a rule in the weights with other constraints, which
+            does the same on all of D.
+        extra: how many rules were read that are none of these.
+        weights_l1: Σ|θ - θ^| over matched units and what is left over.
+        weights_l2: the square root of the sum of squares of the same.
+        compiled_l1: the norm of θ^, to compare with.
+        compiled_l2: the same.
+    """
+
+    reading: Reading
+    kinds: tuple[Kind, ...]
+    missing: tuple[Rule, ...]
+    recovered: int
+    alike: int
+    extra: int
+    weights_l1: float
+    weights_l2: float
+    compiled_l1: float
+    compiled_l2: float
 
 
 @dataclass(frozen=True)
@@ -41,15 +73,9 @@ class Distance:
         loss: L(θ, D, α) of the trained weights.
         compiled_loss: the same of the compiled ones, which is the regulariser alone.
         rules: how many rules fire on D.
-        recovered: of these, how many were read from the weights as they are.
-        alike: of the others, how many have a rule in the weights with other constraints, which
-            does the same on all of D.
-        extra: how many rules were read that are none of these.
-        weights_l1: Σ|θ - θ^| over matched units and what is left over.
-        weights_l2: the square root of the sum of squares of the same.
-        compiled_l1: the norm of θ^, to compare with.
-        compiled_l2: the same.
-        reading: what the units are.
+        units: how far its units are; None where they are no tests on the stream, and only what
+            the feed-forward does can be compared.
+        unreadable: why there are none; empty where there are.
     """
 
     wrong: float
@@ -57,14 +83,8 @@ class Distance:
     loss: float
     compiled_loss: float
     rules: int
-    recovered: int
-    alike: int
-    extra: int
-    weights_l1: float
-    weights_l2: float
-    compiled_l1: float
-    compiled_l2: float
-    reading: Reading
+    units: UnitDistance | None
+    unreadable: str = ""
 
 
 def distance(
@@ -86,34 +106,48 @@ def distance(
         >>> model = weft.compile(parity, level=0).model
         >>> met = states_of(parity, ["101", "11"])
         >>> found = distance(model.layers[0].feed_forward, model.layout, parity, met)
-        >>> found.wrong, found.weights_l1, found.rules, found.recovered, found.alike
-        (0.0, 0.0, 7, 6, 1)
+        >>> found.wrong, found.rules, found.units.recovered, found.units.alike
+        (0.0, 7, 6, 1)
     """
     program, penalty = as_program(program), penalty or Penalty(0.01)
-    net = feed_forward if isinstance(feed_forward, Hidden) else hidden_layer(feed_forward)
-    units = _fired(construct(program.variables, program.rules, resets=True), states)
-    best = _compiled(units, dimensions(layout, states), net.first.shape[1])
+    net = feed_forward if isinstance(feed_forward, Hidden) else net_of(feed_forward)
+    fired = _fired(construct(program.variables, program.rules, resets=True), states)
+    best = _compiled(fired, dimensions(layout, states), net.width)
     off = _off(net, best, layout, states)
     weights = states.counts / max(1, states.total)
-    reading = read_rules(net, layout, states, tolerance=tolerance)
-    recovered, alike, extra = _compare(units, reading, states)
-    rows = _as_rows(best, layout)
-    l1, l2 = _apart(_as_rows(net, layout), rows)
     reconstruction = float(weights @ off[0])
+    units = None
+    if isinstance(net, Hidden):
+        units = _units(net, best, layout, fired, states, tolerance)
     return Distance(
         wrong=float(weights @ (off[1] > WITHIN)),
         reconstruction=reconstruction,
         loss=reconstruction * states.total + _regulariser(net, penalty),
         compiled_loss=_regulariser(best, penalty),
-        rules=len(units),
-        recovered=recovered,
+        rules=len(fired),
+        units=units,
+        unreadable=net.why if isinstance(net, Deep) else "",
+    )
+
+
+def _units(
+    net: Hidden, best: Hidden, layout: Layout, fired: Construction, states: States, tolerance: float
+) -> UnitDistance:
+    reading = read_rules(net, layout, states, tolerance=tolerance)
+    kinds, missing, alike = _compare(fired, reading, states)
+    l1, l2 = apart(net, best, layout)
+    compiled_l1, compiled_l2 = norms(best)
+    return UnitDistance(
+        reading=reading,
+        kinds=kinds,
+        missing=missing,
+        recovered=kinds.count("recovered"),
         alike=alike,
-        extra=extra,
+        extra=kinds.count("extra"),
         weights_l1=l1,
         weights_l2=l2,
-        compiled_l1=float(np.abs(rows).sum()),
-        compiled_l2=float(np.sqrt(np.square(rows).sum())),
-        reading=reading,
+        compiled_l1=compiled_l1,
+        compiled_l2=compiled_l2,
     )
 
 
@@ -131,29 +165,35 @@ def _compiled(units: Construction, places: Ints, width: int) -> Hidden:
     return Hidden(first, at.bias, second, np.zeros(width), clipped=True)
 
 
-def _off(net: Hidden, best: Hidden, layout: Layout, states: States) -> tuple[Floats, Floats]:
+def _off(net: Hidden | Deep, best: Hidden, layout: Layout, states: States) -> tuple[Floats, Floats]:
     """For every state, by how much the outputs differ: the sum, and the most."""
     total, most = np.zeros(len(states)), np.zeros(len(states))
-    for part, vectors in laid_out(layout, states, net.first.shape[1]):
+    for part, vectors in laid_out(layout, states, net.width):
         apart = np.abs(net.added(vectors) - best.added(vectors))
         total[part], most[part] = apart.sum(1), apart.max(1, initial=0.0)
     return total, most
 
 
-def _regulariser(net: Hidden, penalty: Penalty) -> float:
+def _regulariser(net: Hidden | Deep, penalty: Penalty) -> float:
     each = np.abs if penalty.kind == "l1" else np.square
-    parts = (net.first, net.bias, net.second, net.output_bias)
-    return float(penalty.alpha * sum(each(part).sum() for part in parts))
+    return float(penalty.alpha * sum(each(part).sum() for part in net.parts))
 
 
-def _compare(units: Construction, reading: Reading, states: States) -> tuple[int, int, int]:
-    """How many rules were recovered, have one alike on all states, and are extra."""
-    mine = {_key(found.rule): _behaviour(found.rule, states) for found in reading.rules}
-    wanted = {_key(rule): _behaviour(rule, states) for rule in units.rules}
-    done, needed = set(mine.values()), set(wanted.values())
-    recovered = len(mine.keys() & wanted.keys())
-    alike = sum(key not in mine and does in done for key, does in wanted.items())
-    return recovered, alike, sum(does not in needed for does in mine.values())
+def _compare(
+    fired: Construction, reading: Reading, states: States
+) -> tuple[tuple[Kind, ...], tuple[Rule, ...], int]:
+    """What each rule that was read is, which were not, and how many have one alike on all of D."""
+    wanted = {_key(rule): _behaviour(rule, states) for rule in fired.rules}
+    needed = set(wanted.values())
+    mine = [(_key(found.rule), _behaviour(found.rule, states)) for found in reading.rules]
+    kinds: list[Kind] = [
+        "recovered" if key in wanted else "alike" if does in needed else "extra"
+        for key, does in mine
+    ]
+    done, keys = {does for _, does in mine}, {key for key, _ in mine}
+    left = [rule for rule in fired.rules if _key(rule) not in keys]
+    missing = tuple(rule for rule in left if wanted[_key(rule)] not in done)
+    return tuple(kinds), missing, len(left) - len(missing)
 
 
 def _key(rule: Rule) -> object:
@@ -169,32 +209,3 @@ def _behaviour(rule: Rule, states: States) -> object:
                 codes = [variable.range.codes.get(value, len(variable)) for value in values]
                 fires &= np.isin(states.codes[:, place], codes)
     return np.packbits(fires).tobytes(), rule.variable, rule.new
-
-
-def _as_rows(net: Hidden, layout: Layout) -> Floats:
-    """A row a unit: what it reads, its bias, what it writes; ReLUs at level 1."""
-    scale = np.ones(len(net.bias))
-    if not net.clipped:
-        best = [net.first[:, slot.dimensions].max(1) for slot in layout.values()]
-        top = net.bias + np.sum(best, axis=0)
-        scale = np.where(top > 0, np.maximum(top, 1e-12), 1.0)
-    first, bias = net.first / scale[:, None], (net.bias / scale)[:, None]
-    return np.concatenate([first, bias, net.second.T * scale[:, None]], axis=1)
-
-
-def _apart(trained: Floats, compiled: Floats) -> tuple[float, float]:
-    """Both distances between two sets of units, matched greedily, the nearest pairs first."""
-    mine, best = np.square(trained).sum(1), np.square(compiled).sum(1)
-    apart = np.maximum(mine[:, None] + best - 2 * trained @ compiled.T, 0.0)
-    worth = apart < mine[:, None] + best  # otherwise each is nearer to nothing
-    free, wanted = np.ones(len(mine), bool), np.ones(len(best), bool)
-    l1 = squares = 0.0
-    for pair in np.argsort(apart, axis=None, kind="stable"):
-        unit, rule = divmod(int(pair), len(best))
-        if free[unit] and wanted[rule] and worth[unit, rule]:
-            free[unit] = wanted[rule] = False
-            difference = trained[unit] - compiled[rule]
-            l1 += float(np.abs(difference).sum())
-            squares += float(np.square(difference).sum())
-    left = np.concatenate([trained[free], compiled[wanted]])
-    return l1 + float(np.abs(left).sum()), float(np.sqrt(squares + np.square(left).sum()))

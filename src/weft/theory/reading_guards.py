@@ -45,6 +45,16 @@ class Hidden:
     output_bias: Floats
     clipped: bool
 
+    @property
+    def width(self) -> int:
+        """How many dimensions the stream has."""
+        return len(self.output_bias)
+
+    @property
+    def parts(self) -> tuple[Floats, ...]:
+        """All weights and biases."""
+        return self.first, self.bias, self.second, self.output_bias
+
     def hidden(self, vectors: Floats) -> Floats:
         """The units on each row of a stream."""
         return self.activate(vectors @ self.first.T + self.bias)
@@ -165,7 +175,7 @@ STATES_AT_ONCE = 1 << 12
 
 def through(net: Hidden, layout: Layout, states: States) -> Iterator[tuple[slice, Floats]]:
     """The hidden units on all states, some at a time."""
-    for part, vectors in laid_out(layout, states, net.first.shape[1]):
+    for part, vectors in laid_out(layout, states, net.width):
         yield part, net.hidden(vectors)
 
 

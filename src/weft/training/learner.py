@@ -109,6 +109,10 @@ class Learner:
         whole: Tensor = summed_loss(logits, batch.targets) / batch.asked
         return whole
 
+    def objective(self, loss: Tensor) -> Tensor:
+        """What a step makes smaller: the loss, which is logged, and whatever else it should."""
+        return loss
+
     @property
     def evaluated(self) -> Transformer:
         """The model that counts, not compiled: the average where there is one."""
@@ -129,7 +133,7 @@ class Learner:
         """Forward, backward, and the change of all weights; nothing in it waits for a GPU."""
         loss = self.loss(batch)
         self._forget()
-        loss.backward()  # type: ignore[no-untyped-call]
+        self.objective(loss).backward()  # type: ignore[no-untyped-call]
         loss = add_up(self.weights, loss.detach(), self.group)
         norm = clip(self.weights, self.config.optimiser.clip)
         self._look(loss, norm)

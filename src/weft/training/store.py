@@ -17,6 +17,7 @@ from weft.training.overriding import guess
 
 if TYPE_CHECKING:
     from weft.models.transformer import Transformer
+    from weft.tasks import Task
     from weft.training.evaluating import Predictions
     from weft.training.watching import Result
 
@@ -70,15 +71,20 @@ class Run:
             raise WeftError(f"the run {self.name} has no predictions of '{split}'", remedy=remedy)
         return load_predictions(path)
 
-    def model(self, device: str = "cpu") -> Transformer:
-        """Its model with the newest weights there are; the average where one was kept."""
+    def model(self, device: str = "cpu", task: Task | None = None) -> Transformer:
+        """Its model with the newest weights there are; the average where one was kept.
+
+        Args:
+            device: where to.
+            task: its task, where that has been made already.
+        """
         from weft.training import checkpoint
         from weft.training.supervising import model_of, task_of
 
         found = checkpoint.load(self.folder)
         if found is None:
             raise WeftError(f"the run {self.name} has no weights yet", remedy="Train it first")
-        model = model_of(self.config, task_of(self.config))
+        model = model_of(self.config, task_of(self.config) if task is None else task)
         model.load_state_dict(found[1].get("ema", found[1]["model"]))
         return model.to(device).eval()
 

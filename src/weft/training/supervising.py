@@ -27,10 +27,21 @@ def in_tokens_of_program(config: TrainingConfig, found: Task) -> Task:
     """The task as the config's model meets it."""
     from weft.training.program_task import ProgramTask
 
+    _check(config)
     if config.supervision.by == "answers" or isinstance(found, ProgramTask):
         return found
     program = program_of(config)
     return ProgramTask(inner=found, program=program) if config.supervision.by == "traces" else found
+
+
+def _check(config: TrainingConfig) -> None:
+    """Refuse what another supervision would pass over in silence."""
+    if config.supervision.shrink and config.supervision.by != "traces":
+        raise WeftError(
+            f"supervision by {config.supervision.by} has nothing to shrink",
+            subject="TrainingConfig",
+            remedy="Leave supervision.shrink out, or set supervision.by=traces",
+        )
 
 
 def program_of(config: TrainingConfig) -> Program:

@@ -31,6 +31,8 @@ class SupervisionConfig:
         weigh: whether a state is drawn as often as it occurred, or all alike.
         rounded: with `traces`, whether every variable is set to its nearest value between layers
             when the model runs. The paper does without.
+        shrink: with `traces`, the weight of the feed-forward's size, the sum of magnitudes of all
+            its weights and biases, beside the loss; 0 for none. The loss that is logged is without.
     """
 
     by: By = "answers"
@@ -39,9 +41,10 @@ class SupervisionConfig:
     noise: float = 0.1
     weigh: Weighing = "counts"
     rounded: bool = False
+    shrink: float = 0.0
 
     def __post_init__(self) -> None:
-        for name, least in (("examples", 1), ("noise", 0)):
+        for name, least in (("examples", 1), ("noise", 0), ("shrink", 0)):
             if getattr(self, name) < least:
                 raise WeftError(
                     f"supervision.{name} is {getattr(self, name):g}",

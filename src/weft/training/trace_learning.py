@@ -6,6 +6,10 @@ x is the stream at a position after attention, y the stream after the feed-forwa
 out is added to what it reads, so it learns to take the noise away as well, and errors do not add up
 from layer to layer. Everything is drawn on the device, so on a GPU a step can be captured as it is
 (`graphed`).
+
+A step can also make the weights smaller, so that units are left out that nothing needs:
+
+    objective  =  loss + shrink * (sum of magnitudes of all weights and biases of f)
 """
 
 from __future__ import annotations
@@ -96,6 +100,10 @@ class TraceLearner(Learner):
         noisy = read + supervision.noise * torch.randn_like(read)
         return squared_error(feed_forward_of(self.model), noisy, left)
 
+    def objective(self, loss: Tensor) -> Tensor:
+        shrink = self.config.supervision.shrink
+        return loss + shrink * magnitude(feed_forward_of(self.model)) if shrink else loss
+
     @torch.no_grad()
     def _first_loss(self) -> float:
         index = torch.arange(min(MANY, self.pairs.count), device=self.device)
@@ -105,6 +113,12 @@ class TraceLearner(Learner):
 def squared_error(feed_forward: FeedForward, read: Tensor, left: Tensor) -> Tensor:
     """The mean square of what the stream differs by after a feed-forward."""
     return nn.functional.mse_loss(read + feed_forward(read), left)
+
+
+def magnitude(feed_forward: FeedForward) -> Tensor:
+    """The sum of the magnitudes of its weights and biases (R of appendix B, and the last bias)."""
+    parts = [part.abs().sum() for part in (*feed_forward.weights, *feed_forward.biases)]
+    return torch.stack(parts).sum()
 
 
 def draw_he(feed_forward: FeedForward, seed: int) -> None:
