@@ -254,6 +254,7 @@ def test_runs_that_shrink_nothing_are_named_as_before() -> None:
         (("bf16=true",), "exact in float32"),
         (("supervision.shrink=-1",), "supervision.shrink is -1. It must be at least 0"),
         (("supervision.shrink=1", "supervision.by=streams"), "streams has nothing to shrink"),
+        (("supervision.spread=true", "supervision.by=answers"), "answers has nothing to spread"),
         (("supervision.shrink=1", "supervision.by=answers"), "answers has nothing to shrink"),
         (("model.width=9",), "the program's to say"),
         (("supervision.program=",), "needs a program"),
@@ -289,3 +290,21 @@ def test_one_process_learns_from_traces() -> None:
 def test_models_of_runs_round_where_they_are_asked_to() -> None:
     config = short("parity", "supervision.rounded=true")
     assert isinstance(model_of(config, task_of(config)), Rounding)
+
+
+def test_units_can_begin_at_states() -> None:
+    """Each has a state at which it is just not active; others are on both sides of many."""
+    config = trace_config("parity", "parity-count(ones=12)", small=True)
+    config = override(config, [*SHORT, "model.hidden=64,32", "supervision.spread=true"])
+    learner = learner_of(config, task_of(config), torch.device("cpu"))
+    assert isinstance(learner, TraceLearner)
+    layer = feed_forward_of(learner.model)
+    read, _ = learner.pairs.at(torch.arange(learner.pairs.count))
+    before = (read @ layer.weights[0].T + layer.biases[0]).detach()
+    assert float(before.abs().amin(0).max()) < 1e-3
+    active = (before > 1e-3).float().mean(0)
+    assert float(active.min()) < 0.3 < 0.7 < float(active.max())
+    assert not bool(layer.biases[1].any())
+    plain = learner_of(override(config, ["supervision.spread=false"]), learner.task, learner.device)
+    assert torch.equal(feed_forward_of(plain.model).weights[0], layer.weights[0])
+    assert not bool(feed_forward_of(plain.model).biases[0].any())

@@ -36,12 +36,13 @@ def in_tokens_of_program(config: TrainingConfig, found: Task) -> Task:
 
 def _check(config: TrainingConfig) -> None:
     """Refuse what another supervision would pass over in silence."""
-    if config.supervision.shrink and config.supervision.by != "traces":
-        raise WeftError(
-            f"supervision by {config.supervision.by} has nothing to shrink",
-            subject="TrainingConfig",
-            remedy="Leave supervision.shrink out, or set supervision.by=traces",
-        )
+    for key in ("shrink", "spread"):
+        if getattr(config.supervision, key) and config.supervision.by != "traces":
+            raise WeftError(
+                f"supervision by {config.supervision.by} has nothing to {key}",
+                subject="TrainingConfig",
+                remedy=f"Leave supervision.{key} out, or set supervision.by=traces",
+            )
 
 
 def program_of(config: TrainingConfig) -> Program:

@@ -31,6 +31,9 @@ class SupervisionConfig:
         weigh: whether a state is drawn as often as it occurred, or all alike.
         rounded: with `traces`, whether every variable is set to its nearest value between layers
             when the model runs. The paper does without.
+        spread: with `traces`, whether each unit of the first hidden layer starts to be active at
+            a state that is drawn, instead of at zero: for numbers, which are far from it. The paper
+            does without.
         shrink: with `traces`, the weight of the feed-forward's size, the sum of magnitudes of all
             its weights and biases, beside the loss; 0 for none. The loss that is logged is without.
     """
@@ -41,6 +44,7 @@ class SupervisionConfig:
     noise: float = 0.1
     weigh: Weighing = "counts"
     rounded: bool = False
+    spread: bool = False
     shrink: float = 0.0
 
     def __post_init__(self) -> None:

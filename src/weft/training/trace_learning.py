@@ -80,6 +80,8 @@ class TraceLearner(Learner):
     def _made(self, config: TransformerConfig) -> Transformer:
         model = placed(self.config, self.task)
         draw_he(feed_forward_of(model), self.config.seed)
+        if self.config.supervision.spread:
+            spread(feed_forward_of(model), self.pairs, self.config.seed)
         return model
 
     def _fuse(self) -> None:
@@ -127,6 +129,17 @@ def draw_he(feed_forward: FeedForward, seed: int) -> None:
         torch.default_generator.manual_seed(seed)
         for weight in feed_forward.weights:
             normal(weight, (2 / weight.shape[1]) ** 0.5)
+
+
+def spread(feed_forward: FeedForward, pairs: VectorPairs, seed: int) -> None:
+    """First biases that let each unit of the first layer begin at a state that is drawn."""
+    if not len(feed_forward.biases):
+        return
+    first, bias = feed_forward.weights[0], feed_forward.biases[0]
+    drawn = torch.randint(pairs.count, bias.shape, generator=torch.Generator().manual_seed(seed))
+    with torch.no_grad():
+        read, _ = pairs.at(drawn.to(pairs.device))
+        bias.copy_(-(first * read.to(first.device)).sum(1))
 
 
 def traces_of(config: TrainingConfig, task: ProgramTask) -> TraceSet:

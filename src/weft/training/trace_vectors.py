@@ -87,12 +87,16 @@ class VectorPairs:
     def _placed(self, codes: Array) -> Tensor:
         return torch.from_numpy(np.asarray(codes, np.int32) + self.encoder.starts.astype(np.int32))
 
+    @property
+    def device(self) -> torch.device:
+        """Where they are."""
+        return self._ends.device
+
     def draw(self, size: int, *, by_counts: bool) -> Tensor:
         """Random states: each as often as it occurred, or all alike."""
-        device = self._ends.device
         if not by_counts:
-            return torch.randint(self.count, (size,), device=device)
-        drawn = torch.randint(self._total, (size,), device=device)
+            return torch.randint(self.count, (size,), device=self.device)
+        drawn = torch.randint(self._total, (size,), device=self.device)
         return torch.searchsorted(self._ends, drawn, right=True)
 
     def at(self, index: Tensor) -> tuple[Tensor, Tensor]:
