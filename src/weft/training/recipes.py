@@ -30,13 +30,19 @@ DIVERGENCE = 30.0
 
 @dataclass(frozen=True)
 class Row:
-    """A line of the table: the hidden layers of a feed-forward, and how it is trained."""
+    """A line of the table: the hidden layers of a feed-forward, and how it is trained.
+
+    Rates fall to a share of `floor`; with `spread`, units begin at states and not at zero.
+    """
 
     hidden: tuple[int, ...]
     steps: int
     lr: float
     optimiser: OptimiserName
     weigh: Weighing = "counts"
+    batch: int = 256
+    floor: float = 0.01
+    spread: bool = False
 
 
 TABLE_1 = {
@@ -47,7 +53,7 @@ TABLE_1 = {
 SMALL = {
     "parity": Row((64,) * 2, 2_000, 1e-2, "adamw"),
     "parity-absolute": Row((1024,) * 2, 6_000, 1e-3, "adamw", "states"),
-    "parity-count": Row((1024,) * 3, 50_000, 1e-3, "adamw", "states"),
+    "parity-count": Row((4096,), 70_000, 3e-4, "adamw", "states", 128, 0.003, spread=True),
 }
 
 
@@ -68,14 +74,16 @@ def trace_config(task: str, program: str, *, small: bool = False) -> TrainingCon
     row = rows.get(program.partition("(")[0].strip(), rows["parity"])
     return TrainingConfig(
         task=task,
-        supervision=SupervisionConfig(by="traces", program=program, weigh=row.weigh),
+        supervision=SupervisionConfig(
+            by="traces", program=program, weigh=row.weigh, spread=row.spread
+        ),
         model={"hidden": row.hidden},
         optimiser=OptimiserConfig(
             name=row.optimiser, lr=row.lr, betas=(0.9, 0.999), weight_decay=0.0, clip=0.0
         ),
-        schedule=ScheduleConfig(name="exponential", warm_up=100, floor=0.01),
+        schedule=ScheduleConfig(name="exponential", warm_up=100, floor=row.floor),
         steps=row.steps,
-        batch=256,
+        batch=row.batch,
         log_every=100,
         evaluation=EvaluationConfig(every=0),
         stop=StopConfig(divergence=DIVERGENCE),
