@@ -14,7 +14,7 @@ from weft.errors import WeftError
 from weft.studies import Verdict, verdict
 from weft.studies.verdict import task_of_program
 from weft.studies.verdict_report import markdown, rows, write_verdict
-from weft.studies.verdict_stages import described, followed_stages, traced_stage
+from weft.studies.verdict_stages import described, followed_stages, traced_stages
 from weft.tasks import TASKS, task
 from weft.training import TrainingConfig, override, stream_config, trace_config, train
 
@@ -84,7 +84,7 @@ def test_the_page_has_all_of_it(found: Verdict, tmp_path: Path) -> None:
 
 
 def test_the_paper_stands_beside_its_own_setting() -> None:
-    stage = traced_stage("parity-absolute", task("parity"), {}, Path("nowhere"), "", "cpu")
+    [stage] = traced_stages("parity-absolute", task("parity"), {}, Path("nowhere"), "", "cpu")
     assert stage.paper == {"train": 1.0, "longer": 0.52, "more-ones": 0.51}
 
 
@@ -115,16 +115,17 @@ def test_the_command_learns_what_is_missing(tmp_path: Path) -> None:
 def test_runs_from_traces_and_streams_are_found_whatever_else_they_differ_in(
     tmp_path: Path,
 ) -> None:
-    """The longest run of the program on this task is taken; those of others are not."""
+    """All of the program on this task, the best first; those of others are not."""
     short = ["steps=3", "evaluation.size=16"]
     config = override(trace_config("parity", "parity", small=True), [*short, "batch=8"])
     config = replace(config, parameters=SHORT)
-    longer = replace(config, steps=5)
-    for one in (longer, config, replace(config, parameters={}), override(config, ["seed=1"])):
+    learned = override(config, ["steps=600", "batch=64"])
+    for one in (config, learned, replace(config, parameters={})):
         train(one, runs=tmp_path, device="cpu")
-    stage = traced_stage("parity", task("parity", **SHORT), SHORT, tmp_path, "", "cpu")
-    assert stage.run == longer.hash
-    assert stage.details.startswith("hidden 64 x 64, 5 steps")
+    found = traced_stages("parity", task("parity", **SHORT), SHORT, tmp_path, "", "cpu")
+    assert [stage.run for stage in found] == [learned.hash, config.hash]
+    assert found[0].accuracy["train"] > 0.9 > found[1].accuracy["train"]
+    assert found[1].details.startswith("hidden 64 x 64, 3 steps")
     streams = override(stream_config("parity", "parity"), [*short, "batch=4"])
     streams = replace(streams, parameters=SHORT)
     train(streams, runs=tmp_path, device="cpu")

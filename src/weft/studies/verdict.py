@@ -27,7 +27,7 @@ from weft.studies.verdict_stages import (
     compiled_stage,
     followed_stages,
     minimal_stage,
-    traced_stage,
+    traced_stages,
 )
 from weft.tasks import TASKS, task
 from weft.training.environment import device_of, environment
@@ -58,7 +58,7 @@ class Verdict:
         return asdict(self)
 
     def stage(self, name: StageName, of: str) -> Stage | None:
-        """One of them, where there is one."""
+        """The first of a kind, where there is one."""
         return next((one for one in self.stages if (one.name, one.of) == (name, of)), None)
 
 
@@ -107,7 +107,7 @@ def verdict(
         told(f"{name}: what {examples:,} training inputs leave of it")
         stages.append(minimal_stage(name, made, batches, examples))
         told(f"{name}: from traces")
-        stages.append(traced_stage(name, inner, given, Path(runs), learn, device))
+        stages += traced_stages(name, inner, given, Path(runs), learn, device)
         stages += followed_stages(name, inner, given, Path(runs))
     stages += answered_stages(inner, given, Path(runs))
     described = {split: inner.splits[split].description for split in inner.tested}

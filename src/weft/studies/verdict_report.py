@@ -112,10 +112,19 @@ def bars(found: Verdict) -> Any:
     return figure
 
 
+def _drawn(found: Verdict) -> list[Stage]:
+    """Of each program the first of a kind; all models that learned end to end."""
+    return [
+        one
+        for one in found.stages
+        if one.name == "end to end" or found.stage(one.name, one.of) is one
+    ]
+
+
 def by_axis(found: Verdict, axis: str) -> Any:
     """Accuracy along an axis: what was predicted, and what was learned in which way."""
     shown = {
-        title: [one for one in found.stages if one.name in kinds and one.curves.get(axis)]
+        title: [one for one in _drawn(found) if one.name in kinds and one.curves.get(axis)]
         for title, kinds in PANELS.items()
     }
     shown = {title: stages for title, stages in shown.items() if stages}

@@ -97,26 +97,27 @@ def _is_read(outcome: Outcome) -> bool:
     return outcome.ending != "failed" and outcome.answer == outcome.expected
 
 
-def traced_stage(
+def traced_stages(
     name: str, inner: Task, parameters: dict[str, Any], runs: Path, learn: str, device: str
-) -> Stage:
-    """A run that learned from the program's traces: the longest there is, or a new one."""
+) -> list[Stage]:
+    """Runs that learned from the program's traces, those that learned most of them first."""
     if learn:
         config = trace_config(inner.name, name, small=learn == "small")
         train(replace(config, parameters=parameters), runs=runs, device=device)
+    paper = _paper(name, inner)
     found = [
-        run
+        _of_run("traces", name, run, _hidden(run), paper)
         for run in finished(inner, parameters, runs, "traces")
         if run.config.supervision.program == name
     ]
     if found:
-        run = max(found, key=lambda one: one.config.steps)
-        hidden = " x ".join(f"{width:,}" for width in run.config.model.get("hidden", ()))
-        return _of_run("traces", name, run, f"hidden {hidden}", _paper(name, inner))
+        return sorted(found, key=lambda stage: (-stage.accuracy.get("train", 0.0), stage.run))
     details = f"not trained yet: weft train {inner.name} --traces '{name}'"
-    return Stage(
-        name="traces", of=name, accuracy={}, curves={}, details=details, paper=_paper(name, inner)
-    )
+    return [Stage(name="traces", of=name, accuracy={}, curves={}, details=details, paper=paper)]
+
+
+def _hidden(run: Run) -> str:
+    return "hidden " + " x ".join(f"{width:,}" for width in run.config.model.get("hidden", ()))
 
 
 def followed_stages(name: str, inner: Task, parameters: dict[str, Any], runs: Path) -> list[Stage]:
