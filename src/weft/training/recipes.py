@@ -32,7 +32,8 @@ DIVERGENCE = 30.0
 class Row:
     """A line of the table: the hidden layers of a feed-forward, and how it is trained.
 
-    Rates fall to a share of `floor`; with `spread`, units begin at states and not at zero.
+    Rates fall to a share of `floor`; with `spread`, units begin at states and not at zero; with
+    `rounded`, variables are set to their nearest values between layers when the model runs.
     """
 
     hidden: tuple[int, ...]
@@ -43,6 +44,7 @@ class Row:
     batch: int = 256
     floor: float = 0.01
     spread: bool = False
+    rounded: bool = False
 
 
 TABLE_1 = {
@@ -53,7 +55,9 @@ TABLE_1 = {
 SMALL = {
     "parity": Row((64,) * 2, 2_000, 1e-2, "adamw"),
     "parity-absolute": Row((1024,) * 2, 6_000, 1e-3, "adamw", "states"),
-    "parity-count": Row((4096,), 70_000, 3e-4, "adamw", "states", 128, 0.003, spread=True),
+    "parity-count": Row(
+        (4096,), 70_000, 3e-4, "adamw", "states", 128, 0.003, spread=True, rounded=True
+    ),
 }
 
 
@@ -75,7 +79,11 @@ def trace_config(task: str, program: str, *, small: bool = False) -> TrainingCon
     return TrainingConfig(
         task=task,
         supervision=SupervisionConfig(
-            by="traces", program=program, weigh=row.weigh, spread=row.spread
+            by="traces",
+            program=program,
+            weigh=row.weigh,
+            spread=row.spread,
+            rounded=row.rounded,
         ),
         model={"hidden": row.hidden},
         optimiser=OptimiserConfig(
