@@ -186,11 +186,14 @@ def measure(name: str, batch: int, length: int, heads: int = 16, width: int = 64
 
 def chosen() -> None:
     """Print the configs that autotuning has chosen."""
-    from weft.models.kernels import triton_entmax, triton_path, triton_stick_breaking
+    from weft.models.kernels import (
+        triton_entmax_kernels,
+        triton_path_kernels,
+        triton_stick_breaking,
+    )
 
-    for module in (triton_stick_breaking, triton_entmax, triton_path):
-        for name in ("_forward", "_backward", "_backward_queries", "_backward_keys"):
-            kernel = getattr(module, name, None)
+    for module in (triton_stick_breaking, triton_entmax_kernels, triton_path_kernels):
+        for name, kernel in vars(module).items():
             for config, times in (getattr(kernel, "configs_timings", None) or {}).items():
                 shown = [round(float(one), 3) for one in times]
                 print(f"{module.__name__.split('.')[-1]} {name} {config}: {shown}")
