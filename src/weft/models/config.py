@@ -7,6 +7,7 @@ that return one.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, fields, replace
+from functools import cached_property
 from typing import Any, Literal
 
 from weft.errors import WeftError, did_you_mean
@@ -117,7 +118,7 @@ class TransformerConfig:
         """The names in `position`."""
         return tuple(name for name in self.position.split("+") if name != "none")
 
-    @property
+    @cached_property
     def of_encoder(self) -> TransformerConfig:
         """The config by which the encoder of an encoder-decoder is told positions."""
         if not self.encoder_position:

@@ -194,7 +194,8 @@ class TrainingConfig:
             from weft.training.readable import looped
 
             told |= looped(self, task)
-        if "abacus" in f"{self.model.get('position')} {self.model.get('encoder_position')}":
+        positions = (self.model.get("position", ""), self.model.get("encoder_position", ""))
+        if any("abacus" in position.split("+") for position in positions):
             told["digits"] = _digits(task)
         given = {"outputs": task.outputs, "kind": kind, **told, **self.model}
         return preset(self.preset, **{"vocabulary": len(task.vocabulary), **given})

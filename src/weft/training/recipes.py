@@ -6,8 +6,8 @@ parity-absolute  4 x 4,096   256     50,000   1e-4   Adam        0.1
 parity-count     4 x 4,096   256    400,000   1e-4   Adam        0.1
 
 Learning rates rise for 100 steps and then fall exponentially to a hundredth, as in the paper's
-code; first weights are He's, activations ReLU. Other programs take the first line. docs/traces.md
-has what was measured, of the smaller ones too.
+code; first weights are He's, activations ReLU. Other programs take the first line. The smaller ones
+differ in more than size; docs/traces.md has what was measured of all.
 """
 
 from __future__ import annotations
@@ -56,7 +56,15 @@ SMALL = {
     "parity": Row((64,) * 2, 2_000, 1e-2, "adamw"),
     "parity-absolute": Row((1024,) * 2, 6_000, 1e-3, "adamw", "states"),
     "parity-count": Row(
-        (4096,), 70_000, 3e-4, "adamw", "states", 128, 0.003, spread=True, rounded=True
+        (4096,),
+        70_000,
+        3e-4,
+        "adamw",
+        "states",
+        batch=128,
+        floor=0.003,
+        spread=True,
+        rounded=True,
     ),
 }
 

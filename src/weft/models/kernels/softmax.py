@@ -8,16 +8,15 @@ out instead.
 
 from __future__ import annotations
 
-import os
-
 import torch
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
 from weft.models.bias import Bias
+from weft.models.kernels.asking import HAS_TRITON, is_asked
 from weft.models.scene import Scene
 
-SHORT = 64
+FEW = 64
 """As many queries and keys fit into one tile."""
 
 
@@ -66,11 +65,9 @@ def softmax_attention(
 
 def _is_short(query: Tensor, key: Tensor, value: Tensor, scene: Scene, window: int | None) -> bool:
     """Whether a head's pairs fit into one tile; single queries are not worth one."""
-    asked = (query.is_cuda and scene.backend == "auto") or (
-        scene.backend == "triton" and os.environ.get("TRITON_INTERPRET") == "1"
-    )
     whole = window is None and scene.documents is None and query.dtype != torch.float64
-    several = 1 < query.shape[2] <= SHORT and key.shape[2] <= SHORT
+    several = 1 < query.shape[2] <= FEW and key.shape[2] <= FEW
+    asked = is_asked(query, scene) and scene.backend in ("auto", "triton")
     return asked and whole and several and max(query.shape[-1], value.shape[-1]) <= 128
 
 
@@ -79,7 +76,7 @@ def _is_told(query: Tensor, value: Tensor, bias: Bias, scene: Scene) -> bool:
     fixed = bias.table is not None and torch.are_deterministic_algorithms_enabled()
     plain = scene.causal and scene.valid is None and scene.queries == scene.keys
     narrow = max(query.shape[-1], value.shape[-1]) <= 128 and query.dtype != torch.float64
-    asked = query.is_cuda and scene.backend == "auto"
+    asked = HAS_TRITON and query.is_cuda and scene.backend == "auto"
     return bias.pairs is None and not fixed and plain and scene.counted and narrow and asked
 
 
@@ -115,13 +112,11 @@ def _fading(sums: Tensor, bias: Bias | None, scene: Scene) -> Tensor:
 
 
 def _is_fused(query: Tensor, value: Tensor, sums: Tensor, bias: Bias | None, scene: Scene) -> bool:
-    """Whether there is a kernel; Triton's interpreter has to be asked for."""
-    asked = query.is_cuda or (
-        scene.backend == "triton" and os.environ.get("TRITON_INTERPRET") == "1"
-    )
+    """Whether there is a kernel."""
     plain = bias is None or (bias.table is None and bias.pairs is None)
     narrow = max(query.shape[-1], value.shape[-1]) <= 128 and sums.dtype == torch.float32
-    return asked and plain and narrow and scene.causal and scene.queries == scene.keys
+    alike = scene.causal and scene.queries == scene.keys
+    return is_asked(query, scene) and plain and narrow and alike
 
 
 def _fading_of_keys(sums: Tensor, bias: Bias | None, scene: Scene) -> Tensor:

@@ -7,16 +7,13 @@ they stand.
 
 from __future__ import annotations
 
-import os
-from importlib.util import find_spec
-
 import torch
 from torch import Tensor
 
 from weft.models.bias import Bias
+from weft.models.kernels.asking import is_asked
 from weft.models.scene import Scene
 
-HAS_TRITON = find_spec("triton") is not None
 PRECISIONS = (torch.bfloat16, torch.float16, torch.float32)
 WIDEST = 128
 """Of a head; tiles of wider ones do not fit."""
@@ -81,8 +78,7 @@ def path_attention(
 
 def _applies(query: Tensor, key: Tensor, value: Tensor, scene: Scene, widest: int = WIDEST) -> bool:
     """Whether there is a kernel for what is asked."""
-    asked = scene.backend == "triton" and os.environ.get("TRITON_INTERPRET") == "1"
-    if not (query.is_cuda or asked) or not HAS_TRITON:
+    if not is_asked(query, scene):
         return False
     alike = query.dtype == key.dtype == value.dtype and query.dtype in PRECISIONS
     narrow = max(query.shape[-1], value.shape[-1]) <= widest

@@ -141,7 +141,7 @@ def _forward(
 ) -> Tensor:
     """o (b h l v)."""
     query, key, value = rowed((query, key, value))
-    out = _forward_shapes(query, key, value, bias, valid, causal, scale)
+    out: Tensor = _result(query, key, value)
     batch, heads, queries, _ = query.shape
     forward_kernel[(batch * heads,)](
         query, key, value, bias, valid, out,
@@ -149,20 +149,11 @@ def _forward(
         _strides(out), heads, queries, key.shape[2], scale,
         **_constants(query, key, value, bias, valid, causal),
     )  # fmt: skip
-    found: Tensor = out
-    return found
+    return out
 
 
 @_forward.register_fake
-def _forward_shapes(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    bias: Tensor | None,
-    valid: Tensor | None,
-    causal: bool,
-    scale: float,
-) -> Tensor:
+def _result(query: Tensor, key: Tensor, value: Tensor, *_: Any) -> Tensor:
     return empty_heads(query, value.shape[-1])
 
 
@@ -179,9 +170,7 @@ def _backward(
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """dq, dk, dv, and the bias's gradient, which is empty where there is no bias."""
     grad, query, key, value = rowed((grad, query, key, value))
-    grads: tuple[Tensor, Tensor, Tensor, Tensor] = _backward_shapes(
-        grad, query, key, value, bias, valid, causal, scale
-    )
+    grads: tuple[Tensor, Tensor, Tensor, Tensor] = _results(grad, query, key, value, bias)
     dq, dk, dv, summed = grads
     batch, heads, queries, _ = query.shape
     keys = key.shape[2]
@@ -203,15 +192,8 @@ def _backward(
 
 
 @_backward.register_fake
-def _backward_shapes(
-    grad: Tensor,
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    bias: Tensor | None,
-    valid: Tensor | None,
-    causal: bool,
-    scale: float,
+def _results(
+    grad: Tensor, query: Tensor, key: Tensor, value: Tensor, bias: Tensor | None, *_: Any
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     dq, dk = empty_heads(query, query.shape[-1]), empty_heads(key, key.shape[-1])
     summed = query.new_empty((0,) if bias is None else bias.shape, dtype=torch.float32)
