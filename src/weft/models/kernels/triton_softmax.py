@@ -8,8 +8,8 @@ the window or the document of a query begins. u_i is the same for a whole row an
 softmax; it is kept because u_i - u_j is small where weights are not.
 
 Distances from the last of a table on share one bias, which may be taken as 0: only the few blocks
-near the diagonal look up t. Its gradient is summed by distance there, for every block of keys by
-itself: in one place for all, additions would queue up.
+near the diagonal look up t. dS of near pairs is written out, a row for each query and a column for
+each distance, and summed afterwards: numbers that many threads add to would make them queue up.
 
 The bias on keys costs one addition per score: each pass fixes a block of queries or of keys, takes
 u relative to one token of it, and adds the keys' part as a vector over columns. c is subtracted in
@@ -58,7 +58,7 @@ from weft.models.kernels.triton_softmax_kernels import (
     forward_kernel,
     rows_kernel,
 )
-from weft.models.kernels.triton_softmax_parts import GROUP, LARGEST, LEAST, LOG2E, bucket_of
+from weft.models.kernels.triton_softmax_parts import GROUP, LARGEST, LOG2E, bucket_of
 from weft.models.kernels.triton_tiles import empty_heads, widened
 from weft.models.placing import beginnings
 
@@ -136,7 +136,7 @@ def _backward(
     fixed = torch.are_deterministic_algorithms_enabled()
     added = None if fixed else _zeros(query, query.shape[2], query.shape[-1])
     groups = None if fixed or sums is None else _zeros(query, _count(query, GROUP), LARGEST.value)
-    near = None if table is None else _zeros(query, _count(query, LEAST.value), table.shape[1])
+    near = None if table is None else _zeros(query, query.shape[2], table.shape[1])
     dkv_kernel[_grid("COLS", query)](
         *inputs, _lasts(firsts), grad, relative, delta, dk, dv, dc, added, groups, near,
         *strides, *_strides(dk, dv), *sizes, *numbers, **constants, GROUP=GROUP,

@@ -12,9 +12,7 @@ from weft.models.kernels.triton_softmax_parts import (
     DQ,
     FORWARD,
     LARGEST,
-    LEAST,
     TUNED,
-    add_near,
     add_rows,
     bias_of_keys,
     bias_of_near,
@@ -25,6 +23,7 @@ from weft.models.kernels.triton_softmax_parts import (
     is_seen,
     key_range,
     origin_of,
+    put_near,
     put_rows,
     query_range,
     read_numbers,
@@ -152,7 +151,7 @@ def rows_kernel(
 
 @triton.jit
 def _gather_keys(
-    dk, dv, dc, k, v, Q, G, q_l, g_l, Logs, Delta, DQuery, DGroups, DTable, sums, slope, table,
+    dk, dv, dc, k, v, Q, G, q_l, g_l, Logs, Delta, DQuery, DGroups, DNear, sums, slope, table,
     c, cols, firsts, low, high, length, factor,
     ROWS: tl.constexpr, COLS: tl.constexpr, DK: tl.constexpr, DV: tl.constexpr,
     GROUP: tl.constexpr, NEAR: tl.constexpr, MASKED: tl.constexpr, EVEN: tl.constexpr,
@@ -187,7 +186,7 @@ def _gather_keys(
                 at = DGroups + row // GROUP * LARGEST + tl.arange(0, COLS)
                 tl.atomic_add(at, of_keys, sem="relaxed")
         if MASKED and table is not None:
-            add_near(DTable, rows, cols, tl.trans(ds), NEAR)
+            put_near(DNear, rows, cols, tl.trans(ds), length, NEAR)
         ds = ds.to(q.dtype)
         dk = tl.dot(ds, q, dk, input_precision=PRECISION)
         if DQuery is not None:
@@ -200,7 +199,7 @@ def _gather_keys(
 @triton.jit(do_not_specialize=["bucket"])
 def dkv_kernel(
     Q, K, V, Sums, Slopes, Table, Firsts, Lasts, Grad, Logs, Delta,
-    DKey, DValue, DSums, DQuery, DGroups, DTable,
+    DKey, DValue, DSums, DQuery, DGroups, DNear,
     q_b, q_h, q_l, k_b, k_h, k_l, v_b, v_h, v_l, g_b, g_h, g_l,
     dk_b, dk_h, dk_l, dv_b, dv_h, dv_l, c_b, c_h, f_b,
     heads, length, factor, scale, bucket,
@@ -220,7 +219,7 @@ def dkv_kernel(
         slope = tl.load(Slopes + head % heads)
     if Table is not None:
         table = Table + head % heads * NEAR
-        DTable += (head.to(tl.int64) * tl.cdiv(length, LEAST) + start // LEAST) * NEAR
+        DNear += head.to(tl.int64) * length * NEAR
     if Firsts is not None:
         firsts = head_at(Firsts, head, heads, f_b, 0)
         lasts = head_at(Lasts, head, heads, f_b, 0)
@@ -239,18 +238,18 @@ def dkv_kernel(
     dc = tl.zeros([COLS], tl.float32)
     low, below, everybody, end = query_range(lasts, start, length, NEAR, ROWS, COLS)
     dk, dv, dc = _gather_keys(
-        dk, dv, dc, k, v, Q, Grad, q_l, g_l, Logs, Delta, DQuery, DGroups, DTable, sums, slope,
+        dk, dv, dc, k, v, Q, Grad, q_l, g_l, Logs, Delta, DQuery, DGroups, DNear, sums, slope,
         table, c, cols, firsts, low, tl.minimum(below, end), length, factor,
         ROWS, COLS, DK, DV, GROUP, NEAR, True, EVEN, PRECISION,
     )  # fmt: skip
     dk, dv, dc = _gather_keys(
-        dk, dv, dc, k, v, Q, Grad, q_l, g_l, Logs, Delta, DQuery, DGroups, DTable, sums, slope,
+        dk, dv, dc, k, v, Q, Grad, q_l, g_l, Logs, Delta, DQuery, DGroups, DNear, sums, slope,
         table, c, cols, firsts, below, tl.minimum(everybody, end), length, factor,
         ROWS, COLS, DK, DV, GROUP, NEAR, False, EVEN, PRECISION,
     )  # fmt: skip
     if lasts is not None:
         dk, dv, dc = _gather_keys(
-            dk, dv, dc, k, v, Q, Grad, q_l, g_l, Logs, Delta, DQuery, DGroups, DTable, sums,
+            dk, dv, dc, k, v, Q, Grad, q_l, g_l, Logs, Delta, DQuery, DGroups, DNear, sums,
             slope, table, c, cols, firsts, everybody, end, length, factor,
             ROWS, COLS, DK, DV, GROUP, NEAR, True, EVEN, PRECISION,
         )  # fmt: skip

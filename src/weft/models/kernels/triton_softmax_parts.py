@@ -18,8 +18,6 @@ WIDEST = 128
 """Heads that are wider do not fit."""
 LARGEST = tl.constexpr(128)
 """The largest block; a length that is a multiple needs no masks at the end."""
-LEAST = tl.constexpr(16)
-"""The smallest block of keys."""
 
 FILLING = 2**16
 """How many rows of queries it takes to keep a GPU busy."""
@@ -52,7 +50,7 @@ def _fitting(configs: Sequence[Any], arguments: dict[str, Any], **_: Any) -> lis
 
 def clear_dq(arguments: dict[str, Any], reset_only: bool = False) -> None:
     """Forget what trials have added up."""
-    for name in ("DQuery", "DGroups", "DTable"):
+    for name in ("DQuery", "DGroups"):
         if arguments[name] is not None:
             arguments[name].zero_()
 
@@ -150,11 +148,11 @@ def bias_of_near(table, rows, cols, NEAR: tl.constexpr):
 
 
 @triton.jit
-def add_near(base, rows, cols, ds, NEAR: tl.constexpr):
-    """Add what pairs want to the distances that they have."""
+def put_near(base, rows, cols, ds, length, NEAR: tl.constexpr):
+    """Store what near pairs want: a row for each query, a column for each distance."""
     back = rows[:, None] - cols[None, :]
-    near = (back >= 0) & (back < NEAR)
-    tl.atomic_add(base + back, ds, mask=near, sem="relaxed")
+    near = (back >= 0) & (back < NEAR) & (rows[:, None] < length)
+    tl.store(base + rows[:, None] * NEAR + back, ds, mask=near)
 
 
 @triton.jit
