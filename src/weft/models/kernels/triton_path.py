@@ -54,6 +54,9 @@ from weft.models.kernels.triton_tiles import (
 )
 
 LOG2E = math.log2(math.e)
+LEAST = 32
+"""The least width of float32 heads: for one of 16, with eight warps, what Triton 3.6 compiles may
+read outside of memory."""
 
 _INPUTS = (
     "Tensor query, Tensor key, Tensor value, Tensor turns, Tensor inner, float scale,"
@@ -233,8 +236,9 @@ def triton_path(
         keys: b l int32, the same as a key; a query sees the keys with its number.
     """
     length, width = value.shape[2:]
+    least = LEAST if query.dtype == torch.float32 else 16
     with torch.autocast(query.device.type, enabled=False):
-        query, key, value, axes = (_whole(widened(one)) for one in (query, key, value, axes))
+        query, key, value, axes = (_whole(widened(one, least)) for one in (query, key, value, axes))
         made = _chunks(query, key, axes, _whole(beta))
         if queries is not None and keys is not None:
             missing = value.shape[2] - length

@@ -147,9 +147,9 @@ def rowed(tensors: Sequence[Tensor]) -> Iterator[Tensor]:
         yield tensor if tensor.stride(-1) == 1 else tensor.contiguous()
 
 
-def widened(tensor: Tensor) -> Tensor:
+def widened(tensor: Tensor, least: int = 16) -> Tensor:
     """With zeros up to the next power of two that a tile can have."""
-    width = max(16, triton.next_power_of_2(tensor.shape[-1]))
+    width = max(least, triton.next_power_of_2(tensor.shape[-1]))
     missing = width - tensor.shape[-1]
     return torch.nn.functional.pad(tensor, (0, missing)) if missing else tensor
 
