@@ -125,7 +125,7 @@ def test_runs_from_traces_and_streams_are_found_whatever_else_they_differ_in(
     found = traced_stages("parity", task("parity", **SHORT), SHORT, tmp_path, "", "cpu")
     assert [stage.run for stage in found] == [learned.hash, config.hash]
     assert found[0].accuracy["train"] > 0.9 > found[1].accuracy["train"]
-    assert found[1].details.startswith("hidden 64 x 64, 3 steps")
+    assert found[1].details.startswith("hidden 64 x 64, drawn by counts, seed 0, 3 steps")
     streams = override(stream_config("parity", "parity"), [*short, "batch=4"])
     streams = replace(streams, parameters=SHORT)
     train(streams, runs=tmp_path, device="cpu")

@@ -62,7 +62,11 @@ def by_depth(study: Study, results: Results, by: str) -> Figure | None:
             color = f"C{number}"
             place.plot(*_points(ours), color=color, marker="o", markersize=3, label=name)
             place.plot(*_points(paper), color=color, linestyle="--", linewidth=0.8)
-        place.set_xscale("log", base=2)
+        deep = sorted({int(line.labels[depth]) for line in lines})
+        place.set_xscale("log")
+        place.minorticks_off()
+        place.set_xticks(deep, [str(layers) for layers in deep])
+        place.yaxis.set_major_formatter("{x:.0%}")
         finish(place, f"{by}: {label}", "layers", "accuracy (paper dashed)", top=None)
     return figure
 

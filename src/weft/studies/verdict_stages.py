@@ -106,7 +106,7 @@ def traced_stages(
         train(replace(config, parameters=parameters), runs=runs, device=device)
     paper = _paper(name, inner)
     found = [
-        _of_run("traces", name, run, _hidden(run), paper)
+        _of_run("traces", name, run, _recipe(run), paper)
         for run in finished(inner, parameters, runs, "traces")
         if run.config.supervision.program == name
     ]
@@ -116,8 +116,13 @@ def traced_stages(
     return [Stage(name="traces", of=name, accuracy={}, curves={}, details=details, paper=paper)]
 
 
-def _hidden(run: Run) -> str:
-    return "hidden " + " x ".join(f"{width:,}" for width in run.config.model.get("hidden", ()))
+def _recipe(run: Run) -> str:
+    """What runs that learn from the same traces differ in."""
+    supervision = run.config.supervision
+    hidden = " x ".join(f"{width:,}" for width in run.config.model.get("hidden", ()))
+    parts = [f"hidden {hidden}", f"drawn by {supervision.weigh}"]
+    parts += [word for word in ("spread", "rounded") if getattr(supervision, word)]
+    return ", ".join([*parts, f"seed {run.config.seed}"])
 
 
 def followed_stages(name: str, inner: Task, parameters: dict[str, Any], runs: Path) -> list[Stage]:
