@@ -86,6 +86,13 @@ def test_every_program_reads_the_inputs_of_its_task(name: str) -> None:
         assert run.result == program.task(list(run.tokens))
 
 
+def test_a_program_without_a_task_has_splits_of_its_own() -> None:
+    program = package.program("regex")
+    train = split_inputs(program, "regex", "train", size=40)
+    longer = split_inputs(program, "regex", "longer", size=40, testing=True)
+    assert max(map(len, train)) <= 10 < min(map(len, longer))
+
+
 def test_scan_takes_all_commands_of_a_split(tmp_path: Path) -> None:
     program = package.program("scan")
     assert len(split_inputs(program, "scan", "train", size=3)) == 16_990
@@ -120,7 +127,7 @@ def test_training_and_test_inputs_are_apart() -> None:
         ("parity", "party:train", "no task 'party'"),
         ("parity", "train!", "is no split"),
         ("parity", "length=5..3", "no input has"),
-        ("turing", "train", "no task names the program 'turing'"),
+        ("turing", "deeper", "no split 'deeper'"),
     ],
 )
 def test_what_is_no_split_is_refused(name: str, written: str, said: str) -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
 from weft.cli import app
 from weft.errors import WeftError
+from weft.programs import LIBRARY
 from weft.studies import Verdict, verdict
 from weft.studies.verdict import task_of_program
 from weft.studies.verdict_report import markdown, rows, write_verdict
@@ -20,6 +22,30 @@ from weft.training import TrainingConfig, override, stream_config, trace_config,
 
 SHORT = {"length": 6, "longer": 10}
 PROGRAMS = ["parity", "parity-absolute", "parity-sum"]
+SETTINGS: dict[str, dict[str, Any]] = {
+    "reverse-absolute": {"length": 8, "longer": 9},
+    "sort-unique": {"unique": True, "length": 8, "longer": 9},
+}
+MINE = '''
+import weft
+
+class Mine(weft.Program):
+    """The greatest digit up to here."""
+
+    tokens = ["s", 0, 1, 2, 3]
+    most = weft.var(4, token=lambda t: 0 if t == "s" else t)
+    first = weft.var(2, token=lambda t: t == "s")
+    left = weft.relative(most, -1)
+    output = most
+    layers = 20
+
+    def step(z):
+        if not z.first and z.left > z.most:
+            z.most = z.left
+
+    def sample(self, rng, length):
+        return ["s", *(rng.randrange(4) for _ in range(length - 1))]
+'''
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +90,7 @@ def test_runs_of_the_same_task_are_found_and_no_others(found: Verdict) -> None:
     assert learned[0].run
     traced = found.stage("traces", "parity")
     assert traced is not None
-    assert traced.details == "not trained yet: weft train parity --traces 'parity'"
+    assert traced.details == "not trained yet: weft train parity --traces parity"
     assert traced.paper == {}  # which is about strings of up to 20 bits
 
 
@@ -96,9 +122,46 @@ def test_models_are_told_in_a_few_words() -> None:
 
 def test_every_task_of_a_program_is_found() -> None:
     for name, kind in TASKS.items():
-        assert all(task_of_program(f"{one}(x=1)") == name for one in kind.programs)
-    with pytest.raises(WeftError, match="no task is known"):
-        task_of_program("turing")
+        for one in set(kind.programs) - {"dyck"}:
+            assert task_of_program(one, SETTINGS.get(one, {})) == (name, {})
+    assert task_of_program("turing", {}) == ("program", {"program": "turing"})
+    assert task_of_program("dyck", {})[0] == "program"  # which asks for the bracket that closes
+    with pytest.raises(WeftError, match="no program 'turnig'"):
+        task_of_program("turnig", {})
+
+
+@pytest.mark.parametrize("name", [name for name in LIBRARY if name not in ("addition", "scan")])
+def test_there_is_a_verdict_on_every_program(name: str, tmp_path: Path) -> None:
+    """On tests of its task, or else of its own samples."""
+    found = verdict([name], examples=60, tests=5, runs=tmp_path, device="cpu")
+    compiled = found.stage("compiled", name)
+    assert compiled is not None
+    assert set(compiled.accuracy.values()) == {1.0}
+    assert found.stage("minimal", name) is not None
+    assert found.subject == (name if found.task == "program" else found.task)
+
+
+def test_a_program_of_ones_own_is_trained_and_judged(tmp_path: Path) -> None:
+    """Named by its file: end to end and from traces; the page is named after it."""
+    path = tmp_path / "mine.py"
+    path.write_text(MINE)
+    name = f"{path}:Mine"
+    common = ["--runs", str(tmp_path / "runs"), "--device", "cpu"]
+    quick = ["steps=3", "evaluation.size=8", "--quiet", *common]
+    for given in ([], ["--traces", name, "--small"]):
+        found = CliRunner().invoke(app, ["train", name, *quick, *given])
+        assert found.exit_code == 0, found.output
+    judged = ["verdict", name, "--examples", "50", "--tests", "8", *common]
+    found = CliRunner().invoke(app, [*judged, "--out", str(tmp_path / "out"), "--json"])
+    assert found.exit_code == 0, found.output
+    stages = json.loads(found.stdout)["stages"]
+    assert [stage["name"] for stage in stages] == ["compiled", "minimal", "traces", "end to end"]
+    assert stages[0]["accuracy"] == {"train": 1.0, "longer": 1.0}
+    assert all(stage["run"] for stage in stages[2:])
+    [page] = (tmp_path / "out").glob("*mine-py-Mine-verdict.md")
+    assert page.read_text().startswith(f"# {name}: expressible, predicted, learned")
+    listed = CliRunner().invoke(app, ["runs", *common[:2]])
+    assert listed.stdout.count(name) == 2
 
 
 def test_the_command_learns_what_is_missing(tmp_path: Path) -> None:

@@ -7,11 +7,12 @@ from typing import Any
 
 from weft.compiler.build import compile_program
 from weft.compiler.running import run_model
-from weft.compiler.store import load, read_description, source_hash
+from weft.compiler.store import load, read_description
 from weft.errors import WeftError
 from weft.interpreter.reference import layer_limit, read_input
 from weft.language.program import Program, token_numbers
 from weft.language.ranges import UNDEFINED
+from weft.language.source import source_hash
 from weft.language.stream import Stream
 from weft.models.transformer import Transformer
 from weft.programs import program as find_program

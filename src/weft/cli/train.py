@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from weft.cli.options import Json, new_console, print_json
-from weft.errors import WeftError, did_you_mean
+from weft.errors import WeftError
 
 if TYPE_CHECKING:
     from weft.tasks import Accuracy
@@ -20,7 +20,7 @@ Device = Annotated[str, typer.Option("--device", help="cpu, cuda, or the best th
 
 
 def train_command(
-    task: Annotated[str, typer.Argument(metavar="TASK", help="The name of a task.")],
+    task: Annotated[str, typer.Argument(metavar="TASK", help="The name of a task, or a program.")],
     changes: Annotated[
         list[str] | None,
         typer.Argument(metavar="KEY=VALUE ...", help="Changes, as in optimiser.lr=3e-4."),
@@ -54,6 +54,8 @@ def train_command(
 
       weft train parity --traces parity --small
 
+      weft train my_program.py:MyProgram parameters.length=8 parameters.longer=16
+
       torchrun --nproc-per-node 2 -m weft train parity
     """
     from weft.training import override, train
@@ -62,7 +64,7 @@ def train_command(
     from weft.training.watching import GOOD
 
     given = [f"preset={model}"] if model else []
-    start = _start(_known_task(task), traces, small, whole)
+    start = _start(task, traces, small, whole)
     config = override(start, [*given, *(changes or [])])
     watcher = None if quiet or json else Display(device_of(device))
     try:
@@ -78,22 +80,18 @@ def train_command(
 
 def _start(task: str, traces: str, small: bool, whole: bool) -> TrainingConfig:
     """The config before its changes: end to end, or from a program's traces."""
+    from dataclasses import replace
+
+    from weft.tasks import named
     from weft.training import TrainingConfig, stream_config, trace_config
 
+    name, parameters = named(task)
     if not traces:
         if small or whole:
             raise WeftError("no program was named", remedy="Name one, as in --traces parity")
-        return TrainingConfig(task=task)
-    return stream_config(task, traces) if whole else trace_config(task, traces, small=small)
-
-
-def _known_task(name: str) -> str:
-    from weft.tasks import TASKS
-
-    if name not in TASKS:
-        remedy = did_you_mean(name, list(TASKS)).capitalize()
-        raise WeftError(f"there is no task '{name}'", remedy=remedy)
-    return name
+        return TrainingConfig(task=name, parameters=parameters)
+    made = stream_config(name, traces) if whole else trace_config(name, traces, small=small)
+    return replace(made, parameters={**made.parameters, **parameters})
 
 
 def _print_result(name: str, folder: Path, result: Result, json: bool) -> None:
@@ -235,7 +233,8 @@ def _line(run: Run) -> str:
     result = run.result
     supervision = run.config.supervision
     kind = run.config.preset if supervision.by == "answers" else supervision.by
-    start = f"{run.name}  {run.config.task:<12}{kind:<8}{run.status:<14}"
+    subject = f"{run.config.parameters.get('program', run.config.task)} "
+    start = f"{run.name}  {subject:<12}{kind:<8}{run.status:<14}"
     if result is None:
         return f"{start}".rstrip()
     shares = "  ".join(f"{split} {share:.1%}" for split, share in result.accuracy.items())

@@ -39,7 +39,8 @@ def verdict_command(
     """What a program can do, what the theory predicts, and what was learned, on the same tests.
 
     Models that were trained are looked up among the runs: those from traces of the program
-    (weft train TASK --traces PROGRAM), and all that learned the task from answers.
+    (weft train TASK --traces PROGRAM), and all that learned the task from answers. A program that
+    is linked to no task is asked for what it puts out, on inputs of its own `sample`.
 
     Examples:
 
@@ -48,6 +49,8 @@ def verdict_command(
       weft verdict parity --set length=6 --set longer=12 --learn small --device cpu
 
       weft verdict addition --tests 200 --out results
+
+      weft verdict my_program.py:MyProgram --set length=8 --set longer=16
     """
     if learn not in ("", "small", "paper"):
         raise WeftError(f"there is no recipe '{learn}'", remedy="Give small or paper")
@@ -69,7 +72,7 @@ def verdict_command(
     if json:
         print_json(found.as_dict())
     else:
-        _print(*rows(found), has_paper(found))
+        _print(found.splits, *rows(found), has_paper(found))
     for path in write_verdict(found, out) if out is not None else []:
         print(f"wrote {path}", file=sys.stderr)
 
@@ -95,8 +98,8 @@ def _command(programs: list[str], task: str, given: list[str], examples: int, te
     return " ".join([*words, f"--examples {examples}", f"--tests {tests}"])
 
 
-def _print(header: list[str], rows: list[list[str]], paper: bool) -> None:
-    """The table, and below it what there is to say about each row."""
+def _print(splits: dict[str, str], header: list[str], rows: list[list[str]], paper: bool) -> None:
+    """The table, and below it what there is to say about each column and row."""
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False)
@@ -107,5 +110,7 @@ def _print(header: list[str], rows: list[list[str]], paper: bool) -> None:
     print_whole(table)
     console = new_console()
     console.print("\nIn brackets: what the paper reports.\n" if paper else "")
+    for split, told in splits.items():
+        console.print(f"{split}: {told}", soft_wrap=True)
     for row in rows:
         console.print(f"{row[0]} {row[1]}: {row[-1]}", soft_wrap=True)

@@ -24,13 +24,14 @@ from weft.compiler.precision import attainable, format_of
 from weft.compiler.problem import Problem, start, with_codes
 from weft.compiler.reach import find_reachable
 from weft.compiler.slicing import merge_heads, remove_dead
-from weft.compiler.store import load, read_description, record_verified, source_hash
+from weft.compiler.store import load, read_description, record_verified
 from weft.errors import WeftError
 from weft.language.diagrams import Diagram, Put
 from weft.language.expressions import reads
 from weft.language.frontend import deep_recursion
 from weft.language.program import Program
 from weft.language.ranges import UNDEFINED, Number
+from weft.language.source import source_hash
 from weft.models.layout import Layout
 from weft.models.transformer import Transformer
 

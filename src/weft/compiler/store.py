@@ -6,7 +6,6 @@ Nothing is ever unpickled, and loading needs no source of the program.
 
 from __future__ import annotations
 
-import hashlib
 import inspect
 import json
 import os
@@ -21,7 +20,7 @@ from safetensors.torch import load_file, save_file
 
 from weft.compiler.build import Compiled
 from weft.errors import WeftError
-from weft.language.program import Program
+from weft.language.source import source_hash
 from weft.language.vocabulary import Vocabulary
 from weft.models.config import config_from_dict
 from weft.models.layout import layout_from_list
@@ -92,15 +91,6 @@ def describe(compiled: Compiled, name: str) -> dict[str, Any]:
         "layout": compiled.model.layout.as_list(),
         "verified": None,
     }
-
-
-def source_hash(program: Program) -> str:
-    """A hash of the program's source, to tell a model from its program's next version."""
-    try:
-        text = inspect.getsource(inspect.getmodule(type(program)) or type(program))
-    except (OSError, TypeError):
-        text = program.name
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def card(compiled: Compiled, description: dict[str, Any]) -> str:

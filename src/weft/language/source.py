@@ -1,8 +1,9 @@
-"""Functions as syntax trees, with lines and columns as they stand in the file."""
+"""Sources: functions as syntax trees, with lines and columns as they stand in the file."""
 
 from __future__ import annotations
 
 import ast
+import hashlib
 import inspect
 import textwrap
 from dataclasses import dataclass
@@ -71,3 +72,12 @@ def free_variables(function: FunctionType) -> dict[str, Any]:
         except ValueError:  # not yet bound
             continue
     return closure
+
+
+def source_hash(program: object) -> str:
+    """A hash of the file in which a program's class stands, to tell it from its next version."""
+    try:
+        text = inspect.getsource(inspect.getmodule(type(program)) or type(program))
+    except (OSError, TypeError):
+        text = type(program).__name__
+    return hashlib.sha256(text.encode()).hexdigest()

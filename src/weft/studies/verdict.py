@@ -30,6 +30,7 @@ from weft.studies.verdict_stages import (
     traced_stages,
 )
 from weft.tasks import TASKS, task
+from weft.tasks.own import ProgramOutput, own_parameters
 from weft.training.environment import device_of, environment
 from weft.training.files import read_json
 from weft.training.program_task import ProgramTask
@@ -57,6 +58,11 @@ class Verdict:
         """The verdict as plain values, for JSON."""
         return asdict(self)
 
+    @property
+    def subject(self) -> str:
+        """What it is about: the task, or the program that the task was made of."""
+        return self.stages[0].of if self.task == ProgramOutput.name else self.task
+
     def stage(self, name: StageName, of: str) -> Stage | None:
         """The first of a kind, where there is one."""
         return next((one for one in self.stages if (one.name, one.of) == (name, of)), None)
@@ -78,7 +84,7 @@ def verdict(
 
     Args:
         programs: their names; each must solve the task.
-        task_name: the task; that of the first program if left out.
+        task_name: the task; that of the first program if left out, or what it does on its samples.
         parameters: of the task.
         examples: how many training inputs minimal programs are taken from.
         tests: how many tests of each split.
@@ -95,8 +101,9 @@ def verdict(
         1.0
     """
     names = list(programs)
-    wanted = task_name or task_of_program(names[0])
     given = dict(parameters or {})
+    wanted, own = (task_name, {}) if task_name else task_of_program(names[0], given)
+    given = {**own, **given}
     inner = task(wanted, **given)
     batches = {split: inner.test_set(split, tests) for split in inner.tested}
     stages: list[Stage] = []
@@ -133,10 +140,25 @@ def _made_by(stages: Iterable[Stage], runs: Path) -> tuple[str, ...]:
     return tuple(f"{', '.join(whats)}: {told}" for told, whats in alike.items())
 
 
-def task_of_program(name: str) -> str:
-    """The task that a program of the library solves."""
+def task_of_program(name: str, given: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The task that a program solves, or else the one that is made of it, and its parameters.
+
+    Args:
+        name: of the program.
+        given: parameters of the task that it solves.
+    """
     plain = name.partition("(")[0].strip()
     for found, kind in TASKS.items():
         if plain in kind.programs:
-            return found
-    raise WeftError(f"no task is known that {name} solves", remedy=f"Name one: {', '.join(TASKS)}")
+            made = ProgramTask(inner=task(found, **given), program=program_named(name))
+            if _takes(made):
+                return found, {}
+    return ProgramOutput.name, own_parameters(name)
+
+
+def _takes(made: ProgramTask) -> bool:
+    """Whether a program takes the questions of a task, and can give its answers."""
+    try:
+        return made.seen > (0, 0) and all(len(made.test_set(split, 1)) for split in made.tested)
+    except WeftError:
+        return False

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from shlex import quote
 from typing import Any, Literal
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy as np
 from weft.errors import WeftError
 from weft.studies.results import Curve
 from weft.tasks import Batch, Task, task
+from weft.tasks.own import ProgramOutput
 from weft.theory import Outcome, generalises, minimal
 from weft.training.config import TrainingConfig
 from weft.training.evaluating import Predictions, evaluate
@@ -112,7 +114,8 @@ def traced_stages(
     ]
     if found:
         return sorted(found, key=lambda stage: (-stage.accuracy.get("train", 0.0), stage.run))
-    details = f"not trained yet: weft train {inner.name} --traces '{name}'"
+    asked = inner.program if isinstance(inner, ProgramOutput) else inner.name
+    details = f"not trained yet: weft train {quote(asked)} --traces {quote(name)}"
     return [Stage(name="traces", of=name, accuracy={}, curves={}, details=details, paper=paper)]
 
 

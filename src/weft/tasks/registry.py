@@ -1,4 +1,4 @@
-"""The table of tasks, and `task`, which makes one by name."""
+"""The table of tasks, `task`, which makes one by name, and `named`, which takes programs too."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from dataclasses import fields
 from typing import Any
 
 from weft.errors import WeftError, did_you_mean
+from weft.programs import LIBRARY
 from weft.tasks.addition import Addition
 from weft.tasks.bits import Majority, Parity
 from weft.tasks.dyck import Dyck
 from weft.tasks.induction import Induction
 from weft.tasks.modular import ModularAddition
+from weft.tasks.own import ProgramOutput, own_parameters
 from weft.tasks.scan import Scan
 from weft.tasks.sequences import Copy, Reverse, Sort
 from weft.tasks.task import Task
@@ -28,8 +30,27 @@ TASKS: dict[str, type[Task]] = {
         Induction,
         Dyck,
         Scan,
+        ProgramOutput,
     )
 }
+
+
+def named(name: str) -> tuple[str, dict[str, Any]]:
+    """The task, and its parameters, for the name of a task or of a program.
+
+    Example:
+        >>> from weft.tasks import named
+        >>> named("parity"), named("regex")
+        (('parity', {}), ('program', {'program': 'regex'}))
+    """
+    if name in TASKS:
+        return name, {}
+    if name.partition("(")[0].strip() not in LIBRARY and ".py" not in name:
+        raise WeftError(
+            f"there is no task '{name}', and no program",
+            remedy=did_you_mean(name, [*TASKS, *LIBRARY]).capitalize(),
+        )
+    return ProgramOutput.name, own_parameters(name)
 
 
 def task(name: str, **parameters: Any) -> Task:

@@ -28,8 +28,6 @@ from weft.tasks.parameters import check_types
 from weft.tasks.rows import Bools, joined, taken
 
 TRAIN = "train"
-CHUNK = 4096  # candidates for a test set are drawn so many at a time, whatever its size
-ROUNDS = 64  # where so many in a row bring nothing, there is no more
 TRAINING, TESTING = range(2)  # streams of random numbers
 
 LAYOUTS: Mapping[Format, Callable[[Pairs], Batch]] = {
@@ -66,6 +64,8 @@ class Task(ABC):
         programs: programs of the library that solve it (of the class).
         published: whether its tests are given, so that none need be held out (of the class).
         mark: the token between question and answer in a row of the format `lm` (of the class).
+        chunk: candidates for tests are drawn so many at a time (of the class).
+        rounds: where so many draws in a row bring nothing, there is no more (of the class).
     """
 
     format: Format = "lm"
@@ -75,6 +75,8 @@ class Task(ABC):
     programs: ClassVar[tuple[str, ...]] = ()
     published: ClassVar[bool] = False
     mark: ClassVar[str] = "="
+    chunk: ClassVar[int] = 4096
+    rounds: ClassVar[int] = 64
 
     def __post_init__(self) -> None:
         check_types(self)
@@ -144,7 +146,7 @@ class Task(ABC):
         found: list[Pairs] = []
         missing, rounds = size, 0
         while missing > 0:
-            if rounds == ROUNDS:
+            if rounds == self.rounds:
                 raise self._nothing(split, "to train on", "Train on another split")
             rng = np.random.default_rng([TRAINING, _number(split), seed, step, rounds])
             pairs = self.draw(split, rng, int(missing / (1 - self.held_out) * 1.1) + 8)
@@ -162,9 +164,9 @@ class Task(ABC):
         found: list[Pairs] = []
         seen = np.zeros(0, dtype=np.uint64)
         fruitless = drawn = 0
-        while len(seen) < size and fruitless < ROUNDS:
+        while len(seen) < size and fruitless < self.rounds:
             rng = np.random.default_rng([TESTING, _number(split), drawn])
-            pairs = self.draw(split, rng, CHUNK)
+            pairs = self.draw(split, rng, self.chunk)
             pairs = taken(pairs, self.is_held_out(pairs))
             hashes = hashed(pairs.question)
             first = np.sort(np.unique(hashes, return_index=True)[1])

@@ -1,6 +1,6 @@
 """Training and test inputs of a program, by what one writes on the command line.
 
-    longer                       a split of the task that the program solves
+    longer                       a split of the task that the program solves, or of its own samples
     addition(digits=3):train     a split of a task with these parameters
     length<=20, length=21..40    random inputs of the program's own `sample`, by number of tokens
     inputs.txt                   a file with an input a line, packed by gzip or not
@@ -23,6 +23,7 @@ from typing import Any
 from weft.errors import WeftError, did_you_mean
 from weft.language.program import Program
 from weft.tasks import TASKS, Task, task
+from weft.tasks.own import ProgramOutput, own_parameters
 from weft.tasks.scan import Scan
 
 LENGTH = re.compile(r"length\s*(?:<=\s*(?P<most>\d+)|=\s*(?P<low>\d+)(?:\.\.(?P<high>\d+))?)")
@@ -67,14 +68,9 @@ def _task(name: str, wanted: str | None, arguments: str | None, written: str) ->
     """The task that is named, or that the program solves."""
     if wanted is not None:
         return task(wanted, **_parameters(arguments or "", written))
-    base = name.partition("(")[0]
+    base = name.partition("(")[0].strip()
     solved = [each for each, kind in TASKS.items() if base in kind.programs]
-    if not solved:
-        raise WeftError(
-            f"no task names the program '{base}', so '{written}' is no split of its own",
-            remedy=f"Give {FORMS}; tasks are {', '.join(TASKS)}",
-        )
-    return task(solved[0])
+    return task(solved[0]) if solved else task(ProgramOutput.name, **own_parameters(name))
 
 
 def _parameters(arguments: str, written: str) -> dict[str, Any]:
@@ -92,8 +88,10 @@ def _parameters(arguments: str, written: str) -> dict[str, Any]:
         ) from None
 
 
-def _drawn(made: Task, split: str, size: int, testing: bool, seed: int) -> list[str]:
-    """Questions of a task as text; every one where they were published."""
+def _drawn(
+    made: Task, split: str, size: int, testing: bool, seed: int
+) -> Sequence[str | Sequence[Any]]:
+    """Questions of a task as text, or as a program's tokens; all where they were published."""
     if split not in made.splits:
         raise WeftError(
             f"it has no split '{split}'",
@@ -103,6 +101,8 @@ def _drawn(made: Task, split: str, size: int, testing: bool, seed: int) -> list[
     if isinstance(made, Scan):
         return list(dict.fromkeys(getattr(made.commands, split)))
     batch = made.test_set(split, size) if testing else made.batch(split, seed, 0, size)
+    if isinstance(made, ProgramOutput):
+        return made.inputs(batch)
     return [_text(made, question) for question, _ in made.examples(batch)]
 
 

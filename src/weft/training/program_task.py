@@ -2,8 +2,9 @@
 
 Compiled models read the tokens of their program. A question of the task becomes text, the program's
 `encode` makes tokens of it, with whatever marks it needs, and answers stand under the same tokens
-counted from the end. A task that answers elsewhere than under its tokens (formats `lm` and
-`seq2seq`) is asked for what the program itself puts out, at every position.
+counted from the end. The task `program` has a program's tokens already. One that answers elsewhere
+than under its tokens (formats `lm` and `seq2seq`) is asked for what the program itself puts out, at
+every position.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from weft.language.program import Program, token_numbers
 from weft.language.ranges import UNDEFINED
 from weft.tasks import Batch, Split, Task
 from weft.tasks.layouts import Format, Pairs
+from weft.tasks.own import ProgramOutput
 from weft.tasks.rows import Bools, Ints
 from weft.tasks.task import TRAIN
 
@@ -107,6 +109,8 @@ class ProgramTask(Task):
 
     def encoded(self, batch: Batch) -> list[Sequence[Any]]:
         """The program's inputs for the task's own examples."""
+        if isinstance(self.inner, ProgramOutput):
+            return self.inner.inputs(batch)
         symbols = set(self.inner.symbols)
         space = "" if all(len(symbol) == 1 for symbol in symbols) else " "
         asked = (question for question, _ in self.inner.examples(batch))
