@@ -23,6 +23,7 @@ from weft.cli import (
     study,
     subleq,
     sweep,
+    tasks,
     traces,
     train,
     verdict,
@@ -46,6 +47,7 @@ app.command("check")(compile.check_command)
 app.command("prove")(compile.prove_command)
 app.command("subleq")(subleq.subleq_command)
 app.command("models")(mechanisms.models_command)
+app.command("tasks")(tasks.tasks_command)
 app.command("traces")(traces.traces_command)
 app.command("train")(train.train_command)
 app.command("eval")(train.eval_command)

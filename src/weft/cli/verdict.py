@@ -56,11 +56,12 @@ def verdict_command(
         raise WeftError(f"there is no recipe '{learn}'", remedy="Give small or paper")
     from weft.studies.verdict import verdict
     from weft.studies.verdict_report import has_paper, rows, write_verdict
+    from weft.tasks.parameters import parameter
 
     found = verdict(
         programs,
         task,
-        parameters=dict(_parameter(one) for one in given or []),
+        parameters=dict(map(parameter, given or [])),
         examples=examples,
         tests=tests,
         runs=runs,
@@ -81,15 +82,6 @@ def _say(line: str) -> None:
     """Progress, for who is watching."""
     if sys.stderr.isatty():
         print(line, file=sys.stderr)
-
-
-def _parameter(text: str) -> tuple[str, object]:
-    from weft.training.overriding import guess
-
-    key, there, value = text.partition("=")
-    if not there:
-        raise WeftError(f"'{text}' sets nothing", remedy="Write it as in --set length=12")
-    return key, guess(value)
 
 
 def _command(programs: list[str], task: str, given: list[str], examples: int, tests: int) -> str:

@@ -1,4 +1,4 @@
-"""Parameters of a task are checked when it is made: their types, and what they may be."""
+"""Parameters: read from a command line, and checked when a task is made."""
 
 from __future__ import annotations
 
@@ -6,6 +6,36 @@ from dataclasses import fields
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from weft.errors import WeftError, did_you_mean
+
+WORDS = {"true": True, "false": False, "none": None}
+
+
+def guess(text: str) -> Any:
+    """A value of no known type: a number, true, false, none, several with commas, or the text."""
+    if "," in text:
+        return tuple(guess(part.strip()) for part in text.strip("()[]").split(",") if part.strip())
+    if text.lower() in WORDS:
+        return WORDS[text.lower()]
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def parameter(text: str) -> tuple[str, Any]:
+    """A parameter that was written as `key=value`.
+
+    Example:
+        >>> from weft.tasks.parameters import parameter
+        >>> parameter("length=12")
+        ('length', 12)
+    """
+    key, there, value = text.partition("=")
+    if not there:
+        raise WeftError(f"'{text}' sets nothing", remedy="Write it as in length=12")
+    return key.strip(), guess(value.strip())
 
 
 def check_types(task: Any) -> None:

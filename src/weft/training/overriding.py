@@ -14,9 +14,9 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any, Literal, TypeVar
 
 from weft.errors import WeftError, did_you_mean
+from weft.tasks.parameters import guess
 
 Config = TypeVar("Config")
-WORDS = {"true": True, "false": False, "none": None}
 
 
 def override(config: Config, changes: Iterable[str]) -> Config:
@@ -79,20 +79,6 @@ def typed_fields(kind: type) -> dict[str, Any]:
     """The fields of a dataclass with their types."""
     hints = typing.get_type_hints(kind)
     return {one.name: hints[one.name] for one in fields(kind)}
-
-
-def guess(text: str) -> Any:
-    """A value of no known type: a number, true, false, none, several with commas, or the text."""
-    if "," in text:
-        return tuple(guess(part.strip()) for part in text.strip("()[]").split(",") if part.strip())
-    if text.lower() in WORDS:
-        return WORDS[text.lower()]
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
 
 
 def read(text: str, kind: Any, key: str = "the value") -> Any:

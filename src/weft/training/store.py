@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from weft.errors import WeftError, did_you_mean
+from weft.tasks.parameters import guess
 from weft.training.config import TrainingConfig, training_config
 from weft.training.files import read_json, read_lines
-from weft.training.overriding import guess
 
 if TYPE_CHECKING:
     from weft.models.transformer import Transformer

@@ -1,0 +1,128 @@
+"""`weft tasks`: what there is to learn, and what examples look like."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from dataclasses import fields
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from weft.cli.options import Json, new_console, paragraphs, print_json
+
+if TYPE_CHECKING:
+    from weft.tasks import Task
+
+ATTRIBUTE = re.compile(r"^    (\w+): (.*(?:\n        .*)*)", re.MULTILINE)
+"""A line of a docstring's attributes, with those that go on with it."""
+
+
+def tasks_command(
+    name: Annotated[
+        str | None, typer.Argument(metavar="TASK", help="The name of a task, or a program.")
+    ] = None,
+    changes: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="KEY=VALUE ...", help="Parameters of the task, as length=12."),
+    ] = None,
+    examples: Annotated[
+        int, typer.Option("--examples", min=0, help="How many tests of each split to show.")
+    ] = 2,
+    json: Json = False,
+) -> None:
+    """List tasks; or show one: its parameters, its splits, and some of their tests.
+
+    Examples:
+
+      weft tasks
+
+      weft tasks addition digits=3 longer=5 order=reversed
+
+      weft tasks rule-110 --examples 1
+    """
+    if name is None:
+        _list(json)
+        return
+    from weft.tasks import named, task
+    from weft.tasks.parameters import parameter
+
+    found, own = named(name)
+    given = dict(map(parameter, changes or []))
+    told = _told(task(found, **{**own, **given}), examples)
+    if json:
+        print_json(told)
+    else:
+        _show(told)
+
+
+def _list(json: bool) -> None:
+    from weft.tasks import TASKS
+
+    said = {name: _summary(kind) for name, kind in TASKS.items()}
+    if json:
+        print_json([{"name": name, "summary": summary} for name, summary in said.items()])
+        return
+    console = new_console()
+    for name, summary in said.items():
+        console.print(f"{name:<18}{summary}", soft_wrap=True)
+    console.print("\nA program's name is a task, too: see weft list.")
+
+
+def _told(made: Task, examples: int) -> dict[str, Any]:
+    """All there is to say about a task, as plain values."""
+    meanings = _meanings(type(made))
+    tests = {split: made.test_set(split, max(1, examples)) for split in made.tested}
+    return {
+        "name": made.name,
+        "description": paragraphs((made.__doc__ or "").partition("Attributes:")[0]).strip(),
+        "formats": list(made.formats),
+        "axes": list(next(iter(tests.values())).axes),
+        "programs": list(made.programs),
+        "parameters": {
+            field.name: {
+                "value": getattr(made, field.name),
+                "meaning": meanings.get(field.name, ""),
+            }
+            for field in fields(made)
+        },
+        "splits": {split: made.splits[split].description for split in made.tested},
+        "examples": {
+            split: [
+                {"question": list(question), "answer": list(answer)}
+                for question, answer in list(made.examples(batch))[:examples]
+            ]
+            for split, batch in tests.items()
+        },
+    }
+
+
+def _show(told: dict[str, Any]) -> None:
+    console = new_console()
+    console.print(told["description"])
+    console.print()
+    for word in ("formats", "axes", "programs"):
+        if told[word]:
+            console.print(f"{word:<12}{', '.join(told[word])}", soft_wrap=True)
+    console.print("\nparameters", style="bold")
+    for name, one in told["parameters"].items():
+        value = one["value"] if one["value"] != "" else '""'
+        console.print(f"  {name:<13} {value!s:<13} {one['meaning']}", soft_wrap=True)
+    for split, description in told["splits"].items():
+        console.print(f"\n{split}: {description}", style="bold", soft_wrap=True)
+        for example in told["examples"][split]:
+            question, answer = (" ".join(example[word]) for word in ("question", "answer"))
+            console.print(f"  {question}  ->  {answer}", soft_wrap=True)
+
+
+def _summary(kind: type) -> str:
+    return inspect.cleandoc(kind.__doc__ or "").partition("\n")[0]
+
+
+def _meanings(kind: type) -> dict[str, str]:
+    """What docstrings say of attributes, those of base classes too."""
+    found: dict[str, str] = {}
+    for base in reversed(kind.__mro__):
+        text = inspect.cleandoc(base.__doc__ or "").partition("Attributes:\n")[2]
+        found |= {name: " ".join(said.split()) for name, said in ATTRIBUTE.findall(text)}
+    return found
