@@ -141,6 +141,13 @@ def test_there_is_a_verdict_on_every_program(name: str, tmp_path: Path) -> None:
     assert found.subject == (name if found.task == "program" else found.task)
 
 
+def test_programs_of_different_tasks_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(WeftError, match="rule-110 does not take the inputs of successor: "):
+        verdict(["successor", "rule-110"], runs=tmp_path)
+    with pytest.raises(WeftError, match="does not take the inputs of the task reverse: "):
+        verdict(["reverse-absolute"], "reverse", runs=tmp_path)
+
+
 def test_a_program_of_ones_own_is_trained_and_judged(tmp_path: Path) -> None:
     """Named by its file: end to end and from traces; the page is named after it."""
     path = tmp_path / "mine.py"

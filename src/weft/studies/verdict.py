@@ -14,6 +14,7 @@ made where that is asked for.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -107,8 +108,10 @@ def verdict(
     inner = task(wanted, **given)
     batches = {split: inner.test_set(split, tests) for split in inner.tested}
     stages: list[Stage] = []
-    for name in names:
-        made = ProgramTask(inner=inner, program=program_named(name))
+    judged = {name: ProgramTask(inner=inner, program=program_named(name)) for name in names}
+    for name, made in judged.items():
+        _check_takes(name, made)
+    for name, made in judged.items():
         told(f"{name}: compiling")
         stages.append(compiled_stage(name, made, tests))
         told(f"{name}: what {examples:,} training inputs leave of it")
@@ -151,14 +154,22 @@ def task_of_program(name: str, given: Mapping[str, Any]) -> tuple[str, dict[str,
     for found, kind in TASKS.items():
         if plain in kind.programs:
             made = ProgramTask(inner=task(found, **given), program=program_named(name))
-            if _takes(made):
+            with suppress(WeftError):
+                _check_takes(name, made)
                 return found, {}
     return ProgramOutput.name, own_parameters(name)
 
 
-def _takes(made: ProgramTask) -> bool:
-    """Whether a program takes the questions of a task, and can give its answers."""
+def _check_takes(name: str, made: ProgramTask) -> None:
+    """A program takes the questions of a task, and can give its answers."""
     try:
-        return made.seen > (0, 0) and all(len(made.test_set(split, 1)) for split in made.tested)
-    except WeftError:
-        return False
+        for split in made.tested:
+            made.test_set(split, 1)
+        made.seen  # noqa: B018
+    except WeftError as error:
+        inner = made.inner
+        asked = inner.program if isinstance(inner, ProgramOutput) else f"the task {inner.name}"
+        raise WeftError(
+            f"{name} does not take the inputs of {asked}: {error.what}",
+            remedy="Name programs of one task, or give its parameters by --set",
+        ) from error
