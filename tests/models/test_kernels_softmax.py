@@ -5,6 +5,8 @@ Without a GPU the kernels run in Triton's interpreter; with one, compiled.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 import torch
 from torch import Tensor
@@ -93,13 +95,16 @@ def compare(
 SLOPES = torch.tensor([0.7, 0.0], device=DEVICE)
 
 
-@pytest.mark.parametrize("deterministic", [False, True])
-def test_fading_with_a_length_that_fills_no_block(kernel, deterministic: bool) -> None:
-    torch.use_deterministic_algorithms(deterministic)
-    try:
-        compare(kernel, inputs(129, 32, 16))
-    finally:
-        torch.use_deterministic_algorithms(False)
+@pytest.fixture(params=[False, True], ids=["any order", "deterministic"])
+def _order(request) -> Iterator[None]:
+    torch.use_deterministic_algorithms(request.param)
+    yield
+    torch.use_deterministic_algorithms(False)
+
+
+@pytest.mark.usefixtures("_order")
+def test_fading_with_a_length_that_fills_no_block(kernel) -> None:
+    compare(kernel, inputs(129, 32, 16))
 
 
 def test_fading_with_slopes(kernel) -> None:
@@ -115,6 +120,7 @@ def drawn_table(distances: int) -> Tensor:
     return torch.randn(2, distances, generator=torch.Generator().manual_seed(1)).to(DEVICE)
 
 
+@pytest.mark.usefixtures("_order")
 @pytest.mark.parametrize(("length", "distances"), [(150, 33), (128, 129), (40, 129), (200, 3)])
 def test_a_table_of_distances(kernel, length: int, distances: int) -> None:
     q, k, v, _, grad = inputs(length, 16, 16)

@@ -72,12 +72,11 @@ def _is_short(query: Tensor, key: Tensor, value: Tensor, scene: Scene, window: i
 
 
 def _is_told(query: Tensor, value: Tensor, bias: Bias, scene: Scene) -> bool:
-    """Whether the kernel with a bias on distances applies; a table's sums have no fixed order."""
-    fixed = bias.table is not None and torch.are_deterministic_algorithms_enabled()
+    """Whether the kernel with a bias on distances applies."""
     plain = scene.causal and scene.valid is None and scene.queries == scene.keys
     narrow = max(query.shape[-1], value.shape[-1]) <= 128 and query.dtype != torch.float64
     asked = HAS_TRITON and query.is_cuda and scene.backend == "auto"
-    return bias.pairs is None and not fixed and plain and scene.counted and narrow and asked
+    return bias.pairs is None and plain and scene.counted and narrow and asked
 
 
 def forgetting_attention(
