@@ -17,13 +17,15 @@ from weft.training import train
 from weft.training.parallel import Group, check_batch
 
 CHILD = """
-import json, sys
+import json, pathlib, sys
 import torch
 from weft.training import train, training_config
 torch.set_num_threads(1)
 with open(sys.argv[1]) as file:
     config = training_config(json.load(file))
 train(config, runs=sys.argv[2], device="cpu")
+threads = [path.read_text() for path in pathlib.Path("/proc/self/task").glob("*/comm")]
+assert not any("gloo" in name for name in threads), threads
 """
 
 

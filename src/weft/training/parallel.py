@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import torch
 import torch.distributed as dist
+import torch.distributed.nn.functional  # before there is a group: see `joined`
 from torch import Tensor, nn
 
 from weft.errors import WeftError
@@ -34,7 +35,12 @@ class Group:
 
 @contextmanager
 def joined(device: torch.device) -> Iterator[Group]:
-    """The group that torchrun started this process in; a group of one where it did not."""
+    """The group that torchrun started this process in; a group of one where it did not.
+
+    `torch.distributed.nn.functional` takes the group that there is when it is imported as a default
+    argument, and keeps it. PyTorch imports it when an optimiser is made. The threads of a group
+    that is kept live on, and now and then one of them crashed the process when Python exited.
+    """
     size = int(os.environ.get("WORLD_SIZE", "1"))
     if size == 1:
         yield Group()
