@@ -122,6 +122,9 @@ def say_what_next() -> None:
     console.print(
         f"Edit {FILE} (max to min, say) and run it again:\n"
         f"  .venv/bin/weft run {FILE} 271828 --trace\n"
+        "Ask whether training would find it, and train from its traces:\n"
+        f"  .venv/bin/weft verdict {FILE}\n"
+        f"  .venv/bin/weft train {FILE} --traces {FILE} --small\n"
         "Look at a program of the library:\n"
         "  .venv/bin/weft list\n"
         "  .venv/bin/weft show addition\n"
