@@ -154,7 +154,7 @@ class ProgramTask(Task):
             raise WeftError(
                 f"its output is never '{answer}', which the task {self.inner.name} asks for",
                 subject=self.program.name,
-                remedy=f"It can be: {', '.join(self.answers)}",
+                remedy=f"It can be: {', '.join(self.answers)}. The task `program` asks for that",
             )
         return self.answers.index(answer)
 

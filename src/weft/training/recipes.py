@@ -7,7 +7,8 @@ parity-count     4 x 4,096   256    400,000   1e-4   Adam        0.1
 
 Learning rates rise for 100 steps and then fall exponentially to a hundredth, as in the paper's
 code; first weights are He's, activations ReLU. Other programs take the first line. The smaller ones
-differ in more than size; docs/traces.md has what was measured of all.
+differ in more than size, and other programs have a line of their own; docs/traces.md has what was
+measured of all.
 """
 
 from __future__ import annotations
@@ -67,6 +68,8 @@ SMALL = {
         rounded=True,
     ),
 }
+OTHERS = Row((512,) * 2, 4_000, 3e-3, "adamw", "states")
+"""What is small for any other program."""
 
 
 def trace_config(task: str, program: str, *, small: bool = False) -> TrainingConfig:
@@ -82,8 +85,8 @@ def trace_config(task: str, program: str, *, small: bool = False) -> TrainingCon
         >>> trace_config("parity", "parity-absolute(positions=40)").model["hidden"]
         (4096, 4096, 4096, 4096)
     """
-    rows = SMALL if small else TABLE_1
-    row = rows.get(program.partition("(")[0].strip(), rows["parity"])
+    name = program.partition("(")[0].strip()
+    row = SMALL.get(name, OTHERS) if small else TABLE_1.get(name, TABLE_1["parity"])
     return TrainingConfig(
         task=task,
         supervision=SupervisionConfig(
