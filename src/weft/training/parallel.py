@@ -11,10 +11,10 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 
 import torch
 import torch.distributed as dist
-import torch.distributed.nn.functional  # before there is a group: see `joined`
 from torch import Tensor, nn
 
 from weft.errors import WeftError
@@ -39,7 +39,8 @@ def joined(device: torch.device) -> Iterator[Group]:
 
     `torch.distributed.nn.functional` takes the group that there is when it is imported as a default
     argument, and keeps it. PyTorch imports it when an optimiser is made. The threads of a group
-    that is kept live on, and now and then one of them crashed the process when Python exited.
+    that is kept live on, and now and then one of them crashed the process when Python exited; so
+    it is imported before there is a group.
     """
     size = int(os.environ.get("WORLD_SIZE", "1"))
     if size == 1:
@@ -49,6 +50,7 @@ def joined(device: torch.device) -> Iterator[Group]:
     if device.type == "cuda":
         torch.cuda.set_device(device)
     if not started:
+        import_module("torch.distributed.nn.functional")
         dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
     try:
         yield Group(dist.get_rank(), size)
