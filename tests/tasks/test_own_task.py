@@ -40,7 +40,7 @@ def test_answers_are_what_the_program_puts_out(name: str) -> None:
     assert isinstance(made, ProgramOutput)
     for split in made.splits:
         batch = made.test_set(split, 5)
-        inputs = made.inputs(batch)
+        inputs = made.asked(batch)
         for place, (question, answer) in enumerate(made.examples(batch)):
             assert answer == made.reference(question)
             ran = weft.run(made.made, inputs[place])
@@ -52,10 +52,10 @@ def test_answers_are_what_the_program_puts_out(name: str) -> None:
 
 
 def test_lengths_follow_from_the_program() -> None:
-    assert task("program", program="regex").lengths == (10, 20)  # type: ignore[attr-defined]
-    absolute = {"program": "parity-absolute(positions=12)"}
-    assert task("program", **absolute).lengths == (6, 12)  # type: ignore[attr-defined]
-    assert task("program", length=8, **absolute).lengths == (8, 12)  # type: ignore[attr-defined]
+    assert ProgramOutput(program="regex").lengths == (10, 20)
+    absolute = "parity-absolute(positions=12)"
+    assert ProgramOutput(program=absolute).lengths == (6, 12)
+    assert ProgramOutput(program=absolute, length=8).lengths == (8, 12)
     far = task("program", program="regex", length=30)
     assert far.splits["longer"].axes == {"length": (31, 31)}
     with pytest.raises(WeftError, match="length is 9 and longer is 9"):

@@ -30,7 +30,7 @@ from weft.studies.verdict_stages import (
     minimal_stage,
     traced_stages,
 )
-from weft.tasks import TASKS, task
+from weft.tasks import solved_by, task
 from weft.tasks.own import ProgramOutput, own_parameters
 from weft.training.environment import device_of, environment
 from weft.training.files import read_json
@@ -42,7 +42,7 @@ class Verdict:
     """All stages of some programs of one task.
 
     Attributes:
-        task: its name.
+        task: its name, or the program that it was made of.
         splits: what it is tested on, in words.
         stages: program by program, then what learned end to end.
         made: by which commits, on which machines.
@@ -58,11 +58,6 @@ class Verdict:
     def as_dict(self) -> dict[str, Any]:
         """The verdict as plain values, for JSON."""
         return asdict(self)
-
-    @property
-    def subject(self) -> str:
-        """What it is about: the task, or the program that the task was made of."""
-        return self.stages[0].of if self.task == ProgramOutput.name else self.task
 
     def stage(self, name: StageName, of: str) -> Stage | None:
         """The first of a kind, where there is one."""
@@ -122,7 +117,7 @@ def verdict(
     stages += answered_stages(inner, given, Path(runs))
     described = {split: inner.splits[split].description for split in inner.tested}
     made_by = _made_by(stages, Path(runs))
-    return Verdict(task=wanted, splits=described, stages=tuple(stages), made=made_by)
+    return Verdict(task=inner.called, splits=described, stages=tuple(stages), made=made_by)
 
 
 def _made_by(stages: Iterable[Stage], runs: Path) -> tuple[str, ...]:
@@ -150,13 +145,11 @@ def task_of_program(name: str, given: Mapping[str, Any]) -> tuple[str, dict[str,
         name: of the program.
         given: parameters of the task that it solves.
     """
-    plain = name.partition("(")[0].strip()
-    for found, kind in TASKS.items():
-        if plain in kind.programs:
-            made = ProgramTask(inner=task(found, **given), program=program_named(name))
-            with suppress(WeftError):
-                _check_takes(name, made)
-                return found, {}
+    for found in solved_by(name):
+        made = ProgramTask(inner=task(found, **given), program=program_named(name))
+        with suppress(WeftError):
+            _check_takes(name, made)
+            return found, {}
     return ProgramOutput.name, own_parameters(name)
 
 
@@ -165,11 +158,9 @@ def _check_takes(name: str, made: ProgramTask) -> None:
     try:
         for split in made.tested:
             made.test_set(split, 1)
-        made.seen  # noqa: B018
+        _ = made.seen  # which runs the program on some
     except WeftError as error:
-        inner = made.inner
-        asked = inner.program if isinstance(inner, ProgramOutput) else f"the task {inner.name}"
         raise WeftError(
-            f"{name} does not take the inputs of {asked}: {error.what}",
+            f"{name} does not take the inputs of {made.inner.called}: {error.what}",
             remedy="Name programs of one task, or give its parameters by --set",
         ) from error

@@ -58,7 +58,7 @@ def markdown(found: Verdict, pictures: Sequence[tuple[str, str]] = ()) -> str:
     """The page; `pictures` are files and what they show."""
     header, table = rows(found)
     lines = [
-        f"# {found.subject}: expressible, predicted, learned",
+        f"# {found.task}: expressible, predicted, learned",
         "",
         *(f"- **{split}**: {told}" for split, told in found.splits.items()),
         "",
@@ -83,7 +83,7 @@ def write_verdict(found: Verdict, folder: Path) -> list[Path]:
     drawn = [("bars", "Accuracy by split (figure 4)", bars(found))]
     for axis in sorted({axis for stage in found.stages for axis in stage.curves}):
         drawn.append((axis, f"Accuracy by {axis} (figure 5)", by_axis(found, axis)))
-    stem = re.sub(r"[^\w-]+", "-", found.subject).strip("-") + "-verdict"
+    stem = re.sub(r"[^\w-]+", "-", found.task).strip("-") + "-verdict"
     pictures = [(save(figure, folder, f"{stem}-{name}"), shown) for name, shown, figure in drawn]
     page, values = folder / f"{stem}.md", folder / f"{stem}.json"
     page.write_text(markdown(found, [(path.name, shown) for path, shown in pictures]), "utf-8")

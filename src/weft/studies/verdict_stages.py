@@ -13,7 +13,6 @@ import numpy as np
 from weft.errors import WeftError
 from weft.studies.results import Curve
 from weft.tasks import Batch, Task, task
-from weft.tasks.own import ProgramOutput
 from weft.theory import Outcome, generalises, minimal
 from weft.training.config import TrainingConfig
 from weft.training.evaluating import Predictions, evaluate
@@ -114,8 +113,7 @@ def traced_stages(
     ]
     if found:
         return sorted(found, key=lambda stage: (-stage.accuracy.get("train", 0.0), stage.run))
-    asked = inner.program if isinstance(inner, ProgramOutput) else inner.name
-    details = f"not trained yet: weft train {quote(asked)} --traces {quote(name)}"
+    details = f"not trained yet: weft train {quote(inner.called)} --traces {quote(name)}"
     return [Stage(name="traces", of=name, accuracy={}, curves={}, details=details, paper=paper)]
 
 

@@ -98,9 +98,12 @@ class ProgramOutput(Task):
             return 1
 
     @property
+    def called(self) -> str:
+        return self.program
+
+    @property
     def symbols(self) -> tuple[str, ...]:
-        words = self.made.vocabulary
-        return tuple(str(words.name(number)) for number in range(words.size or 0))
+        return tuple(map(str, self._tokens))
 
     @cached_property
     def vocabulary(self) -> tuple[str, ...]:
@@ -183,8 +186,8 @@ class ProgramOutput(Task):
         outputs = run(self.made, [names[token] for token in tokens]).outputs
         return tuple(str(value) for value in outputs if value is not UNDEFINED)
 
-    def inputs(self, batch: Batch) -> list[Sequence[Any]]:
-        """The examples as the program's own inputs."""
+    def asked(self, batch: Batch) -> list[Sequence[Any]]:
+        """The questions, in the program's own tokens."""
         rows = zip(batch.tokens.tolist(), batch.lengths.tolist(), strict=True)
         return [[self._tokens[token - 1] for token in row[:length]] for row, length in rows]
 

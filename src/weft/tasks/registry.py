@@ -53,6 +53,18 @@ def named(name: str) -> tuple[str, dict[str, Any]]:
     return ProgramOutput.name, own_parameters(name)
 
 
+def solved_by(program: str) -> list[str]:
+    """The tasks that a program of the library solves.
+
+    Example:
+        >>> from weft.tasks import solved_by
+        >>> solved_by("parity-absolute(positions=40)"), solved_by("turing")
+        (['parity'], [])
+    """
+    plain = program.partition("(")[0].strip()
+    return [name for name, kind in TASKS.items() if plain in kind.programs]
+
+
 def task(name: str, **parameters: Any) -> Task:
     """The task with this name and these parameters.
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -136,6 +136,11 @@ class Task(ABC):
         return asdict(self)
 
     @property
+    def called(self) -> str:
+        """What it is named by on the command line."""
+        return self.name
+
+    @property
     def tested(self) -> tuple[str, ...]:
         """The splits that have a test set."""
         return tuple(self.splits)
@@ -205,6 +210,15 @@ class Task(ABC):
                 tuple(self.vocabulary[token] for token in question),
                 tuple(self.answers[target] for target in asked),
             )
+
+    def asked(self, batch: Batch) -> Sequence[str | Sequence[Any]]:
+        """The questions as a program is given them: text for its `encode`, without marks."""
+        symbols = set(self.symbols)
+        space = "" if all(len(symbol) == 1 for symbol in symbols) else " "
+        return [
+            space.join(word for word in question if word in symbols)
+            for question, _ in self.examples(batch)
+        ]
 
     def _questions(self, batch: Batch) -> Iterator[list[int]]:
         """The tokens of each question, without the mark behind it."""

@@ -22,7 +22,7 @@ from typing import Any
 
 from weft.errors import WeftError, did_you_mean
 from weft.language.program import Program
-from weft.tasks import TASKS, Task, task
+from weft.tasks import Task, solved_by, task
 from weft.tasks.own import ProgramOutput, own_parameters
 from weft.tasks.scan import Scan
 
@@ -68,8 +68,7 @@ def _task(name: str, wanted: str | None, arguments: str | None, written: str) ->
     """The task that is named, or that the program solves."""
     if wanted is not None:
         return task(wanted, **_parameters(arguments or "", written))
-    base = name.partition("(")[0].strip()
-    solved = [each for each, kind in TASKS.items() if base in kind.programs]
+    solved = solved_by(name)
     return task(solved[0]) if solved else task(ProgramOutput.name, **own_parameters(name))
 
 
@@ -101,15 +100,7 @@ def _drawn(
     if isinstance(made, Scan):
         return list(dict.fromkeys(getattr(made.commands, split)))
     batch = made.test_set(split, size) if testing else made.batch(split, seed, 0, size)
-    if isinstance(made, ProgramOutput):
-        return made.inputs(batch)
-    return [_text(made, question) for question, _ in made.examples(batch)]
-
-
-def _text(made: Task, question: Sequence[str]) -> str:
-    """A question as a program's `encode` reads it: without marks, letters without spaces."""
-    words = [word for word in question if word in made.symbols]
-    return ("" if all(len(word) == 1 for word in made.symbols) else " ").join(words)
+    return made.asked(batch)
 
 
 def _sampled(program: Program, by: re.Match[str], size: int, seed: int) -> list[Sequence[Any]]:

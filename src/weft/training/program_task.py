@@ -22,7 +22,6 @@ from weft.language.program import Program, token_numbers
 from weft.language.ranges import UNDEFINED
 from weft.tasks import Batch, Split, Task
 from weft.tasks.layouts import Format, Pairs
-from weft.tasks.own import ProgramOutput
 from weft.tasks.rows import Bools, Ints
 from weft.tasks.task import TRAIN
 
@@ -109,13 +108,8 @@ class ProgramTask(Task):
 
     def encoded(self, batch: Batch) -> list[Sequence[Any]]:
         """The program's inputs for the task's own examples."""
-        if isinstance(self.inner, ProgramOutput):
-            return self.inner.inputs(batch)
-        symbols = set(self.inner.symbols)
-        space = "" if all(len(symbol) == 1 for symbol in symbols) else " "
-        asked = (question for question, _ in self.inner.examples(batch))
-        texts = (space.join(name for name in question if name in symbols) for question in asked)
-        return [self.program.encode(text) for text in texts]
+        asked = self.inner.asked(batch)
+        return [self.program.encode(one) if isinstance(one, str) else one for one in asked]
 
     @cached_property
     def seen(self) -> tuple[int, int]:
