@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weft
 from measure import Figure
-from weft.compiler.prove import prove
+from weft.compiler.proof import prove
 
 PROGRAMS = {
     "parity": "parity",
@@ -22,7 +22,7 @@ def figures() -> list[Figure]:
     found = []
     for shown, name in PROGRAMS.items():
         compiled = weft.compile(weft.program(name))
-        proof = prove(compiled.model, compiled.program, level=2, max_length=compiled.max_length)
-        assert proof.proved, proof.difference
+        proof = prove(compiled.model, compiled.program, compiled.certificate)
+        assert proof.proved, proof
         found.append(Figure(f"{shown}: proved in", proof.seconds, "s", most=60))
     return found

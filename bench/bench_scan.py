@@ -8,7 +8,7 @@ import sys
 
 import weft
 from measure import Figure, seconds
-from weft.compiler.prove import prove
+from weft.compiler.proof import prove
 from weft.compiler.running import input_numbers, run_model
 from weft.programs.scan import Scan
 from weft.programs.scan_grammar import meanings
@@ -32,7 +32,7 @@ print(right, taken, peak / 2**30, max(run.layers))
 def figures() -> list[Figure]:
     program = Scan()
     compiled = weft.compile(program)
-    proof = prove(compiled.model, program, level=2, max_length=None)
+    proof = prove(compiled.model, program, compiled.certificate)
     assert proof.proved
     return [
         *_whole(),

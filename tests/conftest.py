@@ -16,7 +16,7 @@ os.environ["OMP_NUM_THREADS"] = "1"  # before PyTorch is imported
 import torch
 
 HERE = Path(__file__).parent
-sys.path[:0] = [str(HERE), str(HERE / "training")]
+sys.path[:0] = [str(HERE), str(HERE / "training"), str(HERE / "compiler" / "proof")]
 
 if not torch.cuda.is_available():
     os.environ["TRITON_INTERPRET"] = "1"

@@ -25,11 +25,11 @@ def test_a_model_is_written_run_and_proved(tmp_path: Path) -> None:
 def test_a_proof_says_for_what_it_holds(tmp_path: Path) -> None:
     """Not of every length where the model has a longest one, nor of every state with `--for`."""
     weft("compile", "parity-absolute(positions=8)", "-o", str(tmp_path / "short"))
-    assert "proved for inputs up to 8 tokens: " in weft("prove", str(tmp_path / "short"))
+    assert "proved for inputs of up to 8 tokens " in weft("prove", str(tmp_path / "short"))
     (tmp_path / "inputs").write_text("1+1\n12+10\n")
     weft("compile", "addition", "--for", str(tmp_path / "inputs"), "-o", str(tmp_path / "few"))
     said = weft("prove", str(tmp_path / "few"))
-    assert "proved for states of the values that occur on 2 inputs: " in said
+    assert "proved for the 2 inputs that it was compiled for " in said
 
 
 def test_a_program_runs_compiled() -> None:

@@ -57,7 +57,7 @@ def test_categorical_parts_of_the_stream_are_exactly_zeros_and_ones() -> None:
 
 def test_a_changed_weight_is_found_by_check() -> None:
     compiled = weft.compile(weft.program("addition"))
-    compiled.model.layers[0].feed_forward.weights[0][10, 3] += 1.0
+    compiled.model.layers[0].feed_forward.biases[0] += 1.0
     report = check(compiled, samples=100, max_length=12)
     assert report.difference is not None
     assert report.difference.layer >= 1

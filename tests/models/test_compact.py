@@ -63,7 +63,8 @@ def test_a_changed_weight_is_seen() -> None:
         model.layers[0].feed_forward.biases[0] += 1.0
     after = run_model(model, numbers, layers=2).stream
     assert not torch.equal(before, after)
-    torch.testing.assert_close(after, run_model(model, numbers, layers=2, plain=True).stream)
+    plain = run_model(model, numbers, layers=2, plain=True).stream
+    torch.testing.assert_close(after, plain, atol=1e-4, rtol=0)  # broken weights round
 
 
 def test_where_something_is_learned_all_products_are_taken() -> None:

@@ -61,10 +61,10 @@ def test_compiled_weights_give_the_same(name: str) -> None:
 
 @operations
 def test_every_update_is_proved_from_the_weights(name: str) -> None:
-    from weft.compiler.prove import prove
+    from weft.compiler.proof import prove
 
     compiled = weft.compile(weft.program(name))
-    assert prove(compiled.model, compiled.program, level=2, max_length=None).proved
+    assert prove(compiled.model, compiled.program, compiled.certificate).proved
     assert compiled.max_length is None
 
 

@@ -93,11 +93,11 @@ def test_both_can_be_named_with_their_parameters() -> None:
 
 def test_weights_of_a_pattern_are_proved() -> None:
     from weft.compiler.check import check
-    from weft.compiler.prove import prove
+    from weft.compiler.proof import prove
 
     for level in (0, 2):
         compiled = weft.compile(Regex("(a|b)*a(a|b)"), level=level)
-        assert prove(compiled.model, compiled.program, level=level, max_length=None).proved
+        assert prove(compiled.model, compiled.program, compiled.certificate).proved
         assert check(compiled, samples=40, max_length=12).difference is None
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import weft
-from weft.compiler.prove import prove
+from weft.compiler.proof import prove
 from weft.compiler.running import input_numbers, run_model
 from weft.programs.scan import MEMORY, NODES, Scan
 from weft.programs.scan_grammar import WORDS, meanings
@@ -114,7 +114,7 @@ def test_the_model_is_small_and_names_no_positions(program: Scan, compiled: weft
 
 
 def test_it_is_proved(compiled: weft.Compiled) -> None:
-    assert prove(compiled.model, compiled.program, level=2, max_length=None).proved
+    assert prove(compiled.model, compiled.program, compiled.certificate).proved
 
 
 def test_more_memory_changes_nothing_and_less_will_do(program: Scan) -> None:

@@ -83,10 +83,10 @@ def test_it_starts_on_the_symbol_in_parentheses() -> None:
 @pytest.mark.parametrize("name", MACHINES)
 def test_weights_are_proved_and_right(name: str) -> None:
     from weft.compiler.check import check
-    from weft.compiler.prove import prove
+    from weft.compiler.proof import prove
 
     compiled = weft.compile(Turing(name))
-    assert prove(compiled.model, compiled.program, level=2, max_length=None).proved
+    assert prove(compiled.model, compiled.program, compiled.certificate).proved
     assert check(compiled, samples=3, max_length=18).difference is None
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import weft
 from random_programs import batches, programs
 from weft.compiler.check import check
-from weft.compiler.prove import prove
+from weft.compiler.proof import prove
 from weft.compiler.running import input_numbers, run_model
 from weft.errors import WeftError
 from weft.interpreter.trace import read_state
@@ -154,7 +154,7 @@ def test_where_no_undefined_head_is_tested_it_is_checked_and_proved(level: int) 
     found = minimal(weft.program("parity"), ["1011", "00"], constraints=True)
     compiled = weft.compile(found.program, level=level)
     assert check(compiled, samples=50, max_length=16).difference is None
-    assert prove(compiled.model, found.program, level=level, max_length=None).proved
+    assert prove(compiled.model, found.program, compiled.certificate).proved
 
 
 def test_the_papers_counts() -> None:

@@ -187,40 +187,46 @@ def prove_command(
             "--program", metavar="PROGRAM", help="Where the program is, if not as before."
         ),
     ] = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit with 1 if any state is excluded.")
+    ] = False,
     json: Json = False,
 ) -> None:
-    """Prove from the weights in a folder that they compute their program, in every state.
+    """Prove from the weights and config in a folder that they compute their program.
 
-    The result is written on the model's card. Exits with 1 where something differs.
+    Says `proved`, and names states that are excluded because the program itself fails there;
+    `wrong`, with a state or an input that was run; or `undecided`, with the reason. The result is
+    written on the model's card. Exits with 1 unless it is proved.
 
-    Example:
+    Examples:
 
       weft compile addition -o models/addition && weft prove models/addition
+
+      weft prove models/addition --strict --json
     """
     from weft.compiler.prove import prove_folder
     from weft.programs import program
 
     proof = prove_folder(folder, name, program)
     if json:
+        shown = proof.counterexample
         print_json(
             {
+                "verdict": proof.verdict,
                 "proved": proof.proved,
+                "limits": proof.limits,
+                "excluded": list(proof.excluded),
+                "reason": proof.reason or None,
+                "counterexample": None if shown is None else str(shown),
                 "cells": proof.cells,
                 "seconds": round(proof.seconds, 3),
-                "difference": proof.difference or None,
             }
         )
-    elif proof.proved and proof.limits:
-        print(
-            f"proved for {proof.limits}: every update, and attention ({proof.cells:,} cells, "
-            f"{proof.seconds:.2f} s)"
-        )
     elif proof.proved:
-        print(
-            f"proved: every update in every state, and attention at every length ({proof.cells:,} "
-            f"cells, {proof.seconds:.2f} s)"
-        )
+        print(f"proved for {proof.limits} ({proof.cells:,} cells, {proof.seconds:.2f} s)")
+        for excluded in proof.excluded:
+            print(f"excluded: {excluded}")
     else:
-        print(f"not proved: {proof.difference}")
-    if not proof.proved:
+        print(proof)
+    if not proof.proved or (strict and proof.excluded):
         raise typer.Exit(1)

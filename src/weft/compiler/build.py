@@ -6,7 +6,7 @@ program -> problem (slicing, reach) -> circuit (lower, or level0) -> matrices ->
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ import torch
 
 from weft.compiler import level0
 from weft.compiler.attention import AttentionMatrices, compile_heads
+from weft.compiler.certificate import Certificate
 from weft.compiler.circuit import Circuit
 from weft.compiler.expand import Expansion
 from weft.compiler.lower import Lowering
@@ -25,8 +26,9 @@ from weft.compiler.reach import find_reachable, initial_values, observe
 from weft.compiler.slicing import merge_heads, remove_dead
 from weft.compiler.slots import make_layout
 from weft.errors import WeftError
+from weft.interpreter.reference import read_input
 from weft.language.frontend import deep_recursion
-from weft.language.program import Program, as_program
+from weft.language.program import Program, as_program, token_numbers
 from weft.language.ranges import Number
 from weft.models.config import Activation, TransformerConfig
 from weft.models.layout import Layout
@@ -46,8 +48,7 @@ class Compiled:
         level: 0 or 2.
         rules: how many rules the step has, with one value per constraint at level 0.
         max_length: the longest input it is made for; None for any.
-        for_inputs: how many inputs it is made for alone; None for all.
-        for_values: then, the codes of each variable that occur on them.
+        certificate: what the compiler found out and relied on, for the verifier to check.
         notes: what each pass did.
         seconds: how long it took.
     """
@@ -57,10 +58,15 @@ class Compiled:
     level: int
     rules: int
     max_length: int | None
-    for_inputs: int | None
-    for_values: Mapping[str, Sequence[int]] | None
+    certificate: Certificate
     notes: tuple[tuple[str, str], ...]
     seconds: float
+
+    @property
+    def for_inputs(self) -> int | None:
+        """How many inputs it is made for alone; None if it is made for all."""
+        inputs = self.certificate.inputs
+        return None if inputs is None else len(inputs)
 
     @property
     def hidden_units(self) -> int:
@@ -124,8 +130,7 @@ def compile_program(
     format_ = format_of(dtype)
     longest = _longest(program, max_length)
     problem = _prepare(program, level, longest, inputs)
-    numbers = [n for n in problem.heads if isinstance(program.variables[n].range, Number)]
-    cancelled = numbers if level == 0 else [n for n in problem.heads if n not in numbers]
+    cancelled = [name for name in problem.heads if _is_cancelled(problem, name, level)]
     layout = make_layout(problem)
     width = layout.width
     with deep_recursion():
@@ -133,12 +138,39 @@ def compile_program(
     if activation == "relu":
         matrices = as_relu(matrices)
     attention = compile_heads(problem, layout, width, format_, cancelled)
-    model = _assemble(problem, layout, matrices, attention, activation, dtype, longest)
-    seconds = time.perf_counter() - began
     limit = longest if _needs_length(program) else None
-    count = None if inputs is None else len(inputs)
-    values = None if inputs is None else {n: problem.codes(n) for n in problem.variables}
-    return Compiled(program, model, level, rules, limit, count, values, problem.notes, seconds)
+    model = _assemble(problem, layout, matrices, attention, activation, dtype, limit)
+    seconds = time.perf_counter() - began
+    certificate = _certify(problem, inputs)
+    return Compiled(program, model, level, rules, limit, certificate, problem.notes, seconds)
+
+
+def _is_cancelled(problem: Problem, name: str, level: int) -> bool:
+    """Whether a head of the next layer clears a head's slot; otherwise the feed-forward does.
+
+    At level 0, rules reset heads as in the paper, which leaves rounding errors if a slot held a
+    mean or a mixture of several values.
+    """
+    is_number = isinstance(problem.program.variables[name].range, Number)
+    offsets = problem.heads[name].offsets
+    if level > 0:
+        return not is_number
+    return is_number or offsets is None or len(offsets) > 1
+
+
+def _certify(problem: Problem, inputs: Sequence[Any] | None) -> Certificate:
+    """What the passes found out, for the verifier."""
+    program = problem.program
+    numbers = None
+    if inputs is not None:
+        read = (read_input(program, given) for given in inputs)
+        numbers = tuple(tuple(token_numbers(program, tokens)) for tokens in read)
+    return Certificate(
+        values={name: tuple(problem.codes(name)) for name in problem.variables},
+        left_out=tuple(name for name in program.variables if name not in problem.variables),
+        merged=dict(problem.aliases),
+        inputs=numbers,
+    )
 
 
 def _prepare(
@@ -244,6 +276,7 @@ def _assemble(
         scaled=False,
         sink=True,
         halt=halt,
+        max_length=longest,
         dtype=dtype,
     )
     model = Transformer(config, layout)

@@ -1,7 +1,8 @@
 """Compiled models on disk: weights, config, and a card that people can read.
 
-A folder with `model.safetensors`, `config.json` and `card.md`, written as a whole or not at all.
-Nothing is ever unpickled, and loading needs no source of the program.
+A folder with `model.safetensors`, `config.json`, `certificate.json` (what the compiler relied on,
+for the verifier) and `card.md`, written as a whole or not at all. Nothing is ever unpickled, and
+loading needs no source of the program.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from weft.compiler.build import Compiled
+from weft.compiler.certificate import Certificate, certificate_from_dict
 from weft.errors import WeftError
 from weft.language.source import source_hash
 from weft.language.vocabulary import Vocabulary
@@ -27,7 +29,7 @@ from weft.models.layout import layout_from_list
 from weft.models.transformer import Transformer
 from weft.version import VERSION
 
-FORMAT = 1
+FORMAT = 2
 
 
 def save(compiled: Compiled, folder: str | Path, *, name: str = "") -> None:
@@ -50,6 +52,8 @@ def save(compiled: Compiled, folder: str | Path, *, name: str = "") -> None:
         save_file(tensors, scratch / "model.safetensors")
         description = describe(compiled, name)
         (scratch / "config.json").write_text(json.dumps(description, indent=1) + "\n")
+        stated = json.dumps(compiled.certificate.as_dict())
+        (scratch / "certificate.json").write_text(stated + "\n")
         (scratch / "card.md").write_text(card(compiled, description))
         scratch.chmod(0o755)
         _swap(scratch, target)
@@ -84,7 +88,6 @@ def describe(compiled: Compiled, name: str) -> dict[str, Any]:
         "level": compiled.level,
         "max_length": compiled.max_length,
         "for_inputs": compiled.for_inputs,
-        "for_values": compiled.for_values,
         "sizes": compiled.sizes(),
         "passes": [list(note) for note in compiled.notes],
         "config": compiled.model.config.as_dict(),
@@ -196,6 +199,17 @@ def read_description(path: Path) -> dict[str, Any]:
             remedy="Compile the model again",
         )
     return description
+
+
+def read_certificate(path: Path) -> Certificate:
+    """What the compiler relied on, from `certificate.json`."""
+    file = path / "certificate.json"
+    try:
+        return certificate_from_dict(json.loads(file.read_text()))
+    except (OSError, ValueError) as error:
+        raise WeftError(
+            f"{file} cannot be read: {error}", remedy="Compile the model again"
+        ) from None
 
 
 def _weights(path: Path, model: Transformer) -> dict[str, torch.Tensor]:

@@ -328,7 +328,11 @@ class Terms:
     # Units
 
     def gate(self, condition: Conjunction, above: Sum | None = None, note: str = "") -> Unit:
-        """A unit that is on where a condition holds and, if it is given, a sum is at least 1."""
+        """A unit that is on where a condition holds and, if it is given, a sum is at least 1.
+
+        The parts of a mixture can round to a little more than 1 in sum. A unit that reads a head
+        which can hold one has a margin in states where its condition does not hold.
+        """
         atoms = Sum()
         count = 0
         for name, values in condition.atoms.items():
@@ -338,14 +342,23 @@ class Terms:
         for indicator in condition.indicators:
             total = total.plus(indicator)
             count += 1
+        mixes = self._may_mix(total) or (above is not None and self._may_mix(above))
         if above is None:
-            total = total.shifted(1 - count)
+            total = total.shifted(-count).scaled(2 if mixes else 1).shifted(1)
         else:
-            most = max(1, above.bounds(self.whole)[1])
-            total = above.plus(total.shifted(-count), most)
+            low, high = above.bounds(self.whole)
+            force = max(1, high) + (1 + high - low if mixes else 0)
+            total = above.plus(total.shifted(-count), force)
         if not total.units:
             total = total.joined()
         return self.circuit.unit(total, note)
+
+    def _may_mix(self, total: Sum | Unit) -> bool:
+        """Whether a sum depends on a head that can select several positions."""
+        names = {name for form_, _ in total.forms for name, _ in form_.terms}
+        return any(
+            self.whole[name].is_head and not self._at_most_one(name) for name in names
+        ) or any(self._may_mix(unit) for unit, _ in total.units)
 
     def _atom(self, name: str, values: frozenset[Any]) -> Sum:
         """1 where a variable has one of some values."""

@@ -220,6 +220,37 @@ class Decision:
                 below.setdefault(child, []).append(value)
         return {child: tuple(found) for child, found in below.items()}
 
+    def results(self) -> Iterator[Any]:
+        """Every result that some state has, once; `FAILED` among them if the step can fail."""
+        seen: set[int] = set()
+        waiting = [self.root]
+        while waiting:
+            node = waiting.pop()
+            if node not in seen:
+                seen.add(node)
+                if self._levels[node] == BOTTOM:
+                    yield self._content[node]
+                else:
+                    waiting.extend(self._content[node])
+
+    def failures(self) -> Iterator[dict[str, Any]]:
+        """One state for every way in which an expression or update fails, by its variables.
+
+        Only a diagram that keeps failure apart has them all.
+        """
+        waiting: list[tuple[int, dict[str, Any]]] = [(self.root, {})]
+        while waiting:
+            node, state = waiting.pop()
+            if node == self.failed:
+                yield state
+            elif self._levels[node] != BOTTOM:
+                level = self._levels[node]
+                first: dict[int, Any] = {}
+                for value, child in zip(self._values[level], self._content[node], strict=True):
+                    first.setdefault(child, value)
+                for child, value in first.items():
+                    waiting.append((child, {**state, self.order[level]: value}))
+
     def ways(self, node: int, guard: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any]]:
         """Every path below a node: the values allowed on it, and the result."""
         level = self._levels[node]

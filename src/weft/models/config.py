@@ -46,6 +46,8 @@ class TransformerConfig:
         loops: how often layers are run through, an encoder's too; at most, where positions halt.
         inject: whether the embedding is added to the stream before every loop but the first.
         positions: how many absolute positions there are; None where no table of them is needed.
+        max_length: the longest input that the model takes; None for any that its positions allow.
+            Compiled models are right up to here and refuse what is longer.
         digits: which tokens are digits, for `abacus`.
         offsets: relative offsets from -offsets to offsets have biases of their own, and all beyond
             share one on each side; None for no such bias. Compiled models use this.
@@ -85,6 +87,7 @@ class TransformerConfig:
     loops: int = 1
     inject: bool = False
     positions: int | None = None
+    max_length: int | None = None
     digits: tuple[int, ...] = ()
     offsets: int | None = None
     random_offset: int = 0

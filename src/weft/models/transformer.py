@@ -146,6 +146,7 @@ class Transformer(nn.Module):
             tap: sees, and may change, what is computed on the way.
         """
         self._fits(tokens, source, watch)
+        self._refuse_longer(tokens, lengths)
         scene = place(self.config, tokens, lengths, documents, self.training, backend)
         if self.config.halt is not None or watch is not None or self.stream_layout is not None:
             if tap is not None:
@@ -275,6 +276,18 @@ class Transformer(nn.Module):
             return most
         return layers if self.config.layers == 1 else min(layers, most)
 
+    def _refuse_longer(self, tokens: Tensor, lengths: Tensor | None) -> None:
+        """Refuse inputs that are longer than the model is made for."""
+        limit = self.config.max_length
+        if limit is None or tokens.shape[1] <= limit:
+            return
+        longest = tokens.shape[1] if lengths is None else int(lengths.max())
+        if longest > limit:
+            raise WeftError(
+                f"the input has {longest} tokens, the model is made for at most {limit}",
+                remedy=f"Give a shorter input, or compile with --max-length {longest}",
+            )
+
     def _fits(
         self, tokens: Tensor, source: Tensor | None = None, watch: Watcher | None = None
     ) -> None:
@@ -354,6 +367,7 @@ class Transformer(nn.Module):
     def continued(self, tokens: Tensor, new: int, memories: list[Memory]) -> Tensor:
         """The logits (b new outputs) of the last few tokens, given what is kept of the others."""
         self._fits(tokens)
+        self._refuse_longer(tokens, None)
         scene = place(self.config, tokens)
         stream = self.embed(tokens, scene)[:, -new:]
         scene = key_scene(scene, new)

@@ -1,4 +1,4 @@
-"""That a number which attention wrote is taken out of the stream again, to the last bit.
+"""That the feed-forward subtracts from a dimension what stands there, to the last bit.
 
 Units that clear a number scale it by powers of two, which rounds nothing, and never reach the
 bounds of the activation. Positive and negative numbers are looked at in turn: on each side exactly
@@ -7,31 +7,28 @@ one chain of units may be on, and it must lead back with the factor -1.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[Any]
+from weft.compiler.proof.rounding import Array, is_power_of_two
 
-SLACK = 1.01
-"""A mean may leave the span of what it averages by rounding; this is far more than that."""
+SMALLEST = 2.0**-30
+"""The smallest factor at which nothing is lost to underflow on the way through a few layers."""
 
 
 def is_cleared(
     weights: Sequence[Array], biases: Sequence[Array], dimension: int, span: tuple[float, float]
 ) -> bool:
-    """Whether a feed-forward adds -x to a dimension that holds x, for every x of a span.
+    """Whether a feed-forward adds exactly -x to a dimension that holds x, for every x of a span.
 
     Args:
         weights: of every layer, the last one included.
         biases: of every layer.
         dimension: where the number lies.
-        span: its least and greatest value.
+        span: its least and greatest value, rounding included.
     """
-    ends = [(sign, SLACK * max(0.0, sign * end)) for sign, end in zip((-1, 1), span, strict=True)]
+    ends = [(sign, max(0.0, sign * end)) for sign, end in zip((-1, 1), span, strict=True)]
     return all(most == 0 or _factor(weights, biases, dimension, s, most) == -1 for s, most in ends)
 
 
@@ -43,11 +40,13 @@ def _factor(
     for weight in reversed(weights[1:]):
         needed.append(np.flatnonzero((weight[needed[-1]] != 0).any(0)))
     needed.reverse()
+    if len(weights) > 1:
+        others = np.arange(weights[0].shape[1]) != dimension
+        if weights[0][np.ix_(needed[0], others)].any():
+            return None  # it depends on something else
     on = {dimension: float(sign)}  # units that are on, and by what they multiply |x|
     for layer, (weight, bias) in enumerate(zip(weights, biases, strict=True)):
         last = layer == len(weights) - 1
-        if not last and layer == 0 and weight[needed[0]][:, _others(weight, dimension)].any():
-            return None  # it depends on something else
         found: dict[int, float] = {}
         for unit in needed[layer].tolist():
             gain = _gain(weight[unit], float(bias[unit]), on, most)
@@ -59,12 +58,8 @@ def _factor(
     return on.get(dimension, 0.0) * sign
 
 
-def _others(weight: Array, dimension: int) -> Array:
-    return np.flatnonzero(np.arange(weight.shape[1]) != dimension)
-
-
 def _gain(row: Array, bias: float, on: dict[int, float], most: float) -> float | None:
-    """The factor of one unit; 0 where it stays off, None where it rounds or adds something."""
+    """The factor of one unit; 0 if it stays off, None if it rounds or adds something."""
     inputs = [(float(row[unit]), factor) for unit, factor in on.items() if row[unit] != 0]
     highest = sum(max(0.0, weight * factor * most) for weight, factor in inputs) + bias
     if bias < 0 and highest <= 0:
@@ -74,4 +69,5 @@ def _gain(row: Array, bias: float, on: dict[int, float], most: float) -> float |
     if not inputs:
         return 0.0
     weight, factor = inputs[0]
-    return weight * factor if math.frexp(abs(weight))[0] == 0.5 else None
+    exact = is_power_of_two(weight) and SMALLEST <= abs(weight) <= 1 / SMALLEST
+    return weight * factor if exact else None

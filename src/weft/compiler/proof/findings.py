@@ -1,0 +1,35 @@
+"""What ends a proof: a reason why it could not be completed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Shown:
+    """Something that was run: where, what the weights gave, and what the program gives."""
+
+    where: str
+    found: str
+    expected: str
+
+    def __str__(self) -> str:
+        return f"{self.where}: the weights give {self.found}, the program {self.expected}"
+
+
+class Unproved(Exception):
+    """A step of the proof did not go through.
+
+    Attributes:
+        reason: which, and why.
+        states: codes of variables after attention (None for an undefined head) that may show a
+            difference, the most promising first. The verifier runs them before it says so.
+        variable: the variable whose update is in doubt.
+    """
+
+    def __init__(
+        self, reason: str, *, variable: str = "", states: tuple[dict[str, Any], ...] = ()
+    ) -> None:
+        super().__init__(reason)
+        self.reason, self.variable, self.states = reason, variable, states

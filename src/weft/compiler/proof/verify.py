@@ -1,0 +1,208 @@
+"""The theorem, and the checks in order.
+
+Claim: on every input of the program's tokens, up to the model's longest, at every layer, unless the
+program's own step fails at or before it, the stream holds exactly what the program's variables
+hold; so the model halts when the program halts, and gives its outputs.
+
+By induction over layers. The certificate's lists are an invariant of the program (`invariant`). The
+first stream is right (`stream`). If a stream is right, heads' slots after attention hold what the
+program's heads give, or a mixture if such a head selects several positions (`attention`, `means`).
+From these, the feed-forward makes the next stream (`feed_forward`). Halting and outputs are read
+from the stream by the config and the unembedding (`stream`).
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from weft.compiler.certificate import Certificate
+from weft.compiler.proof.attention import check_attention
+from weft.compiler.proof.counterexample import find_input, find_state
+from weft.compiler.proof.exclusions import failing_states
+from weft.compiler.proof.feed_forward import FeedForward
+from weft.compiler.proof.findings import Shown, Unproved
+from weft.compiler.proof.invariant import Invariant, check_certificate
+from weft.compiler.proof.rounding import PRECISIONS, Array
+from weft.compiler.proof.stream import check_config, check_layout, check_tables
+from weft.language.expressions import deep_recursion
+from weft.language.program import Program
+from weft.models.transformer import Transformer
+
+Verdict = Literal["proved", "wrong", "undecided"]
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What was shown.
+
+    Attributes:
+        verdict: `proved`; `wrong`, with a counterexample that was run; or `undecided`.
+        cells: how many sets of states were looked at.
+        seconds: how long it took.
+        reason: why it is not proved.
+        counterexample: a state or an input on which weights and program differ; it was run.
+        failing: why the program's own step fails in some states; nothing is proved of those.
+        unrounded: heads whose mixtures were taken as real numbers, without rounding errors.
+        limits: the inputs that it holds for.
+    """
+
+    verdict: Verdict
+    cells: int
+    seconds: float
+    reason: str = ""
+    counterexample: Shown | None = None
+    failing: tuple[str, ...] = ()
+    unrounded: tuple[str, ...] = ()
+    limits: str = ""
+
+    @property
+    def proved(self) -> bool:
+        """Whether the model computes its program, excluded states aside."""
+        return self.verdict == "proved"
+
+    @property
+    def excluded(self) -> tuple[str, ...]:
+        """What the proof does not speak of."""
+        found = []
+        if self.failing:
+            found.append(f"states where the step fails ({'; '.join(self.failing)})")
+        if self.unrounded:
+            names = ", ".join(self.unrounded)
+            found.append(f"rounding errors where a head selects several positions ({names})")
+        return tuple(found)
+
+    def __str__(self) -> str:
+        if self.proved:
+            excluded = f"; excluded: {'; '.join(self.excluded)}" if self.excluded else ""
+            return f"proved for {self.limits}{excluded}"
+        if self.counterexample is not None:
+            return f"wrong: {self.counterexample} ({self.reason})"
+        return f"undecided: {self.reason}"
+
+
+def prove(
+    model: Transformer, program: Program, certificate: Certificate, *, search: bool = True
+) -> Proof:
+    """Show from its weights and config that a model computes its program.
+
+    Args:
+        model: the model, as it was compiled or loaded.
+        program: what it should compute.
+        certificate: what the compiler relied on; every statement is checked.
+        search: whether to look for a counterexample if the proof does not go through.
+
+    Example:
+        >>> import weft
+        >>> compiled = weft.compile(weft.program("parity"))
+        >>> prove(compiled.model, compiled.program, compiled.certificate).verdict
+        'proved'
+    """
+    began = time.perf_counter()
+    proving = _Proving(model, program, certificate)
+    reason, shown = "", None
+    try:
+        with deep_recursion():
+            proving.run()
+    except Unproved as unproved:
+        reason = unproved.reason
+        if search:
+            with deep_recursion():
+                shown = proving.counterexample(unproved)
+    verdict: Verdict = "proved" if not reason else "wrong" if shown else "undecided"
+    seconds = time.perf_counter() - began
+    return Proof(
+        verdict,
+        proving.cells,
+        seconds,
+        reason,
+        shown,
+        proving.failing if verdict == "proved" else (),
+        proving.unrounded if verdict == "proved" else (),
+        _limits(model, certificate),
+    )
+
+
+def _limits(model: Transformer, certificate: Certificate) -> str:
+    if certificate.inputs is not None:
+        return f"the {len(certificate.inputs):,} inputs that it was compiled for"
+    longest = model.config.max_length
+    return "inputs of any length" if longest is None else f"inputs of up to {longest:,} tokens"
+
+
+class _Proving:
+    """The state of one proof: how far it came, and what it knows so far."""
+
+    def __init__(self, model: Transformer, program: Program, certificate: Certificate) -> None:
+        self.model, self.program, self.certificate = model, program, certificate
+        self.cells = 0
+        self.failing: tuple[str, ...] = ()
+        self.unrounded: tuple[str, ...] = ()
+        self.invariant: Invariant | None = None
+
+    def run(self) -> None:
+        """All checks, the cheap ones first."""
+        model, program, layout = self.model, self.program, self.model.layout
+        config = model.config
+        tensors = _tensors(model)
+        check_layout(program, layout)
+        check_config(program, model)
+        self.invariant = check_certificate(
+            program, layout, self.certificate, config.max_length, PRECISIONS[config.dtype]
+        )
+        check_tables(program, layout, config, tensors)
+        cleared = check_attention(tensors, config, layout, self.invariant)
+        weights, biases = (
+            [tensors[f"layers.0.feed_forward.{part}.{n}"] for n in range(len(config.hidden) + 1)]
+            for part in ("weights", "biases")
+        )
+        feed_forward = FeedForward(self.invariant, layout, config, weights, biases, cleared)
+        self._check_rounding()
+        self.cells = self._check_feed_forward(feed_forward)
+        self.failing = failing_states(self.invariant)
+
+    def _check_rounding(self) -> None:
+        """Plain ReLU clips a number's steep ramps as a difference of two large numbers."""
+        assert self.invariant is not None
+        numbers = list(self.invariant.means)
+        if self.model.config.activation == "relu" and numbers:
+            raise Unproved(
+                f"with plain ReLUs, tests of the number '{numbers[0]}' are right up to rounding "
+                "alone; compile without --relu, or check it on inputs (weft check)"
+            )
+
+    def _check_feed_forward(self, feed_forward: FeedForward) -> int:
+        """All updates; if they hold for mixtures as real numbers alone, this is an exclusion.
+
+        Level 0 gives its units no margin for the rounding of a mixture.
+        """
+        assert self.invariant is not None
+        try:
+            return feed_forward.check()
+        except Unproved:
+            mixed = [h.name for h in self.invariant.heads if self.invariant.can_mix(h.name)]
+            if not mixed:
+                raise
+            cells = replace(feed_forward, rounds=False).check()
+            self.unrounded = tuple(mixed)
+            return cells
+
+    def counterexample(self, unproved: Unproved) -> Shown | None:
+        """Something that was run and shows that the model is wrong, if one is found."""
+        found = None
+        if unproved.states and self.invariant is not None:
+            found = find_state(self.model, self.invariant, unproved.variable, unproved.states)
+        return found or find_input(self.model, self.program, self.certificate.inputs)
+
+
+def _tensors(model: Transformer) -> dict[str, Array]:
+    """The weights in float64; only biases on offsets may be minus infinity, and none may be NaN."""
+    found: dict[str, Array] = {}
+    for name, tensor in model.state_dict().items():
+        array: Array = tensor.double().cpu().numpy()
+        finite = array if not name.endswith("attention.bias") else array[array > -float("inf")]
+        if not bool((abs(finite) < float("inf")).all()):
+            raise Unproved(f"{name} has an entry that is not finite")
+        found[name] = array
+    return found
