@@ -182,7 +182,7 @@ class Network:
     ) -> tuple[Array, Array, Array]:
         """Bounds after an affine map, widened in rows that may round.
 
-        Adding up n terms, zeros aside, rounds n - 1 times.
+        Adding up n terms, zeros aside, rounds n - 1 times; and each product, unless the input is 1.
         """
         weight, bias = self.weights[place], self.biases[place + 1]
         used = (weight != 0).astype(float).T
@@ -194,7 +194,8 @@ class Network:
             return least, most, rounds
         size = np.maximum(np.abs(low), np.abs(high)) @ np.abs(weight).T + np.abs(bias)
         terms = ((low != 0) | (high != 0)).astype(float) @ used + (bias != 0)
-        error = 1.01 * self.rounding.roundoff * size * np.maximum(terms - 1, 0)
+        products = (broken | (high > 1)).astype(float) @ used
+        error = 1.01 * self.rounding.roundoff * size * (np.maximum(terms - 1, 0) + products)
         error = np.where(rounds, error, 0.0)
         return least - error, most + error, error > 0
 
