@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import signal
 from pathlib import Path
 from typing import Any
 
 import pytest
 from test_models_command import weft
 from test_startup import HEAVY, command, imported
+from training_runs import at, send, usual_handlers
 
 from weft.tasks import TASKS
 from weft.training import RunStore, TrainingConfig
+from weft.training.learner import Learner
 
 QUICK = (
     "parameters.format=tag", "steps=3", "batch=4", "evaluation.size=16", "model.width=8",
@@ -71,6 +74,23 @@ def test_mistakes_are_one_line_with_a_remedy(
     assert error.count("\n") == 1
     assert said in error
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_the_command_says_where_it_saved_on_one_line(
+    number: int, code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arguments = ("train", "parity", *QUICK, "--runs", str(tmp_path), "--device", "cpu", "--quiet")
+    with monkeypatch.context() as patch, usual_handlers():
+        patch.setattr(Learner, "loss", at(2, lambda: send(number), Learner.loss))
+        said = weft(*arguments, code=code)
+    (run,) = RunStore(tmp_path).runs()
+    assert said == (
+        f"weft: interrupted after step 2, which is saved in {run.folder}; "
+        "the same command resumes the run\n"
+    )
+    assert run.status == "unfinished"
+    assert "status        done" in weft(*arguments)
 
 
 def test_a_run_that_fails_exits_with_one(tmp_path: Path) -> None:
