@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,7 +15,7 @@ import torch
 from training_runs import SMALL, folder_of, lines, small, weights
 
 from weft.errors import WeftError
-from weft.tasks import task
+from weft.tasks import Batch, task
 from weft.tasks.bits import Parity
 from weft.tasks.layouts import Pairs
 from weft.training import RunStore, TrainingConfig, train
@@ -42,6 +43,46 @@ def test_a_task_is_learned_and_the_run_ends_when_it_is(tmp_path: Path) -> None:
     assert list(result.accuracy) == ["validation", "train"]
     losses = [record["loss"] for record in lines(folder_of(tmp_path, config))]
     assert losses[-1] < losses[0]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Misvalidated(Parity):
+    """Parity whose validation set has the opposite answers."""
+
+    def validation_set(self, size: int) -> Batch:
+        found = super().validation_set(size)
+        return dataclasses.replace(
+            found, targets=np.where(found.targets < 0, -1, 1 - found.targets)
+        )
+
+
+def test_what_ends_a_run_is_measured_on_validation_and_not_on_tests(tmp_path: Path) -> None:
+    config = small("stop.accuracy=0.99", "steps=50", "log_every=50")
+    wrong = train(config, runs=tmp_path / "wrong", device="cpu", task=Misvalidated())
+    right = train(config, runs=tmp_path / "right", device="cpu")
+    assert wrong.accuracy["train"] == right.accuracy["train"]
+    assert wrong.accuracy["validation"] == 1 - right.accuracy["validation"]
+    seen = [
+        [record["accuracy"]["validation"] for record in lines(folder, "evaluations.jsonl")]
+        for folder in (folder_of(tmp_path / name, config) for name in ("wrong", "right"))
+    ]
+    assert (wrong.best, right.best) == (max(seen[0]), max(seen[1]))
+    found = RunStore(tmp_path / "right").runs()[0].predictions("validation")
+    assert found.batch.content_hash == task("parity").validation_set(32).content_hash
+
+
+def test_without_a_criterion_nothing_is_validated_unless_it_is_asked_for(tmp_path: Path) -> None:
+    result = train(small("steps=3"), runs=tmp_path, device="cpu")
+    assert result.best is None
+    assert list(result.accuracy) == ["train", "longer", "more-ones"]
+    asked = small("steps=3", "evaluation.splits=validation,longer")
+    assert list(train(asked, runs=tmp_path, device="cpu").accuracy) == ["validation", "longer"]
+
+
+def test_a_test_set_cannot_end_a_run(tmp_path: Path) -> None:
+    with pytest.raises(WeftError, match=r"'longer' is for tests.*stop.split=train"):
+        train(small("stop.split=longer", "stop.patience=1"), runs=tmp_path, device="cpu")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_patience_ends_a_run_that_gets_no_better(tmp_path: Path) -> None:
@@ -199,7 +240,9 @@ class Brittle(Parity):
     """Parity that breaks when it is drawn for the fifth time."""
 
     def draw(self, split: str, rng: np.random.Generator, size: int) -> Pairs:
-        if split == "train" and size < 100 and self.count.append(1) is None and len(self.count) > 4:
+        if split == "train" and size < 100:  # not a chunk of candidates for tests
+            self.count.append(1)
+        if len(self.count) > 4:
             raise ZeroDivisionError("by zero")
         return super().draw(split, rng, size)
 

@@ -40,7 +40,7 @@ class Interrupts:
         """`told` is called with every signal as it arrives."""
         self.number = 0
         self._told = told
-        self._raises = always
+        self._raises: Callable[[bool], bool] = always
         self._before: dict[signal.Signals, Any] = {}
 
     def __enter__(self) -> Interrupts:
