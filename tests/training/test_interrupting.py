@@ -104,7 +104,8 @@ def broken() -> None:
 
 MOMENTS = {
     # where, the call at which it happens, what happens, the step that is saved
-    "the first step": ((Learner, "loss"), 1, send, 1),
+    "the first step": ((Learner, "loss"), 1, send, 0),
+    "the update of weights in the first step": ((Learner, "_follow"), 1, send, 1),
     "a step between checkpoints": ((Learner, "loss"), 13, send, 13),
     "a step, twice": ((Learner, "loss"), 13, lambda: send(times=2), 12),
     "the first step, twice": ((Learner, "loss"), 1, lambda: send(times=2), 0),
