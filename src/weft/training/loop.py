@@ -3,9 +3,9 @@
 A step is learned, then recorded, evaluated and saved, in this order: a checkpoint comes after all
 that its step has written, so a run that continues from it writes the same files again.
 
-A signal ends the run after the step under way; a second one breaks the step off, unless weights are
-already being changed. The first step of a process is broken off at once: it may have to be compiled,
-which takes minutes. So are evaluations, which are made when the run is resumed. Either way a
+A signal ends the run after the step under way; a second one breaks the step off, unless weights
+are already being changed. The first step of a process, which may have to be compiled for minutes,
+is broken off at once. So are evaluations, which are made when the run is resumed. Either way a
 checkpoint of the last whole step is saved.
 """
 
