@@ -6,10 +6,12 @@ standard error and exit code 2; a check that fails exits with 1.
 
 from __future__ import annotations
 
+import os
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+import typer.core
 
 import weft
 from weft.cli import (
@@ -28,10 +30,25 @@ from weft.cli import (
     train,
     verdict,
 )
-from weft.errors import WeftError
+from weft.errors import Interrupted, WeftError
+
+
+class Commands(typer.core.TyperGroup):
+    """All commands. One that a signal ended says on one line what is saved, and how to resume."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command."""
+        try:
+            return super().invoke(ctx)
+        except Interrupted as error:
+            if error.what and os.environ.get("RANK", "0") == "0":
+                print(f"weft: {error.what}", file=sys.stderr)
+            raise typer.Exit(error.code) from None
+
 
 app = typer.Typer(
     name="weft",
+    cls=Commands,
     help="Which algorithms can a transformer express, and which will it learn?",
     no_args_is_help=True,
     add_completion=False,

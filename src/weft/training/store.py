@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from weft.training.evaluating import Predictions
     from weft.training.watching import Result
 
+UNFINISHED = "unfinished"
+"""The status of a run that has not ended."""
 CONDITION = re.compile(r"([\w.-]+)\s*(<=|>=|!=|=|<|>)\s*(.*)")
 
 
@@ -50,7 +52,7 @@ class Run:
     @property
     def status(self) -> str:
         """How it ended, or `unfinished`."""
-        return "unfinished" if self.result is None else self.result.status
+        return UNFINISHED if self.result is None else self.result.status
 
     def metrics(self) -> list[dict[str, Any]]:
         """Its records: step, loss, lr, tokens, seconds, tokens per second."""
@@ -94,6 +96,7 @@ class Run:
         if self.result is not None:
             ended = self.result
             found |= {"step": ended.step, "best": ended.best, "seconds": ended.seconds}
+            found |= {"message": ended.message} if ended.message else {}
             found |= {f"accuracy.{split}": value for split, value in ended.accuracy.items()}
             found |= {f"loss.{split}": value for split, value in ended.loss.items()}
         return found
