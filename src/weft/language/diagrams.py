@@ -233,6 +233,15 @@ class Decision:
                 else:
                     waiting.extend(self._content[node])
 
+    def at(self, state: Mapping[str, Any]) -> Any:
+        """The result in a state."""
+        node = self.root
+        while self._levels[node] != BOTTOM:
+            level = self._levels[node]
+            edge = self._values[level].index(state[self.order[level]])
+            node = self._content[node][edge]
+        return self._content[node]
+
     def failures(self) -> Iterator[dict[str, Any]]:
         """One state for every way in which an expression or update fails, by its variables.
 

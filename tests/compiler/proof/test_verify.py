@@ -266,3 +266,13 @@ def test_addition_at_level_0_is_proved_within_a_minute() -> None:
     proof = proof_of(weft.compile(weft.program("addition"), level=0))
     assert proof.proved
     assert proof.seconds < 60
+
+
+def test_updates_that_are_not_the_step_are_noticed() -> None:
+    """Compiler and verifier both start from the updates; Python executes the step itself."""
+    program = make(MIXING, "Mixing")()
+    other = make(MIXING.replace("z.out = 1", "z.out = 1 - z.out"), "Mixing")()
+    vars(program)["updates"] = other.updates
+    proof = proof_of(weft.compile(program))
+    assert not proof.proved
+    assert "the updates derived from the step are not the step: 'out'" in proof.reason

@@ -6,6 +6,7 @@ passes; what those found out arrives as a `Certificate`, whose statements are ch
 
 Open `verify` for the theorem and the order of the checks.
 
+    semantics       the derived updates, against the step as Python executes it
     invariant       the certificate: values, variables left out, heads merged
     stream          the layout, embeddings, unembedding, config
     attention       every head: scores, margins, what is copied and cleared

@@ -25,6 +25,7 @@ from weft.compiler.proof.feed_forward import FeedForward
 from weft.compiler.proof.findings import Shown, Unproved
 from weft.compiler.proof.invariant import Invariant, check_certificate
 from weft.compiler.proof.rounding import PRECISIONS, Array
+from weft.compiler.proof.semantics import check_semantics
 from weft.compiler.proof.stream import check_config, check_layout, check_tables
 from weft.language.expressions import deep_recursion
 from weft.language.program import Program
@@ -151,6 +152,7 @@ class _Proving:
         self.invariant = check_certificate(
             program, layout, self.certificate, config.max_length, PRECISIONS[config.dtype]
         )
+        check_semantics(self.invariant)
         check_tables(program, layout, config, tensors)
         cleared = check_attention(tensors, config, layout, self.invariant)
         weights, biases = (
