@@ -1,7 +1,7 @@
 """Do the derived updates mean what the step means?
 
 Updates are derived from the source of `step`; the compiler and the verifier both start from them.
-The reference interpreter executes the step as the Python that it is. Both are compared in all states
+The reference interpreter executes the step as Python. Both are compared in all states
 of listed values if there are few, and in some otherwise.
 """
 
