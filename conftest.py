@@ -29,6 +29,7 @@ import numpy as np
 import pytest
 import torch
 
+torch.set_warn_always(True)  # not only the first time in a process, whichever test that is in
 ON_GPU = torch.cuda.is_available()
 if not ON_GPU:
     os.environ["TRITON_INTERPRET"] = "1"

@@ -5,6 +5,7 @@ Without a GPU the kernels run in Triton's interpreter; with one, compiled.
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import pytest
@@ -12,24 +13,31 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize, softplus
 
+from kernel_device import DEVICE, HALF, ON_GPU, needs_triton
 from weft.models.attentions.path import path_scores
 from weft.models.bias import Bias
 from weft.models.kernels import entmax_attention, path_attention, stick_breaking_attention
 from weft.models.scene import Scene
 
-ON_GPU = torch.cuda.is_available()
-DEVICE = "cuda" if ON_GPU else "cpu"
+pytestmark = pytest.mark.gpu
 
-SIZES = [(1, 16, 16), (33, 16, 32), (50, 20, 16), (96, 32, 16)]
+CASES = [
+    ((1, 16, 16), 0.3, torch.float32),
+    ((33, 16, 32), 2.0, torch.float32),
+    ((50, 20, 16), 0.3, torch.float32),
+    ((33, 16, 16), 1.0, HALF),
+]
+"""Length, width, width of values; strength of scores; precision."""
+
 if ON_GPU:
-    SIZES += [(129, 32, 32), (200, 64, 64), (1000, 64, 32), (300, 128, 128)]
-PRECISIONS = [torch.float32, *([torch.bfloat16] if ON_GPU else [])]
-WORST = {torch.float32: 1e-4, torch.bfloat16: 2e-2}
+    SIZES = [(96, 32, 16), (129, 32, 32), (200, 64, 64), (1000, 64, 32), (300, 128, 128)]
+    CASES += list(product(SIZES, (0.3, 2.0), (torch.float32, torch.bfloat16)))
+WORST = {torch.float32: 1e-4, torch.float16: 4e-3, torch.bfloat16: 2e-2}
 
 
 @pytest.fixture(autouse=True)
 def _triton() -> None:
-    pytest.importorskip("triton")
+    needs_triton()
 
 
 def stick_breaking(q: Tensor, k: Tensor, v: Tensor, seen: Tensor) -> Tensor:
@@ -121,9 +129,7 @@ def causal(length: int) -> Tensor:
     return torch.ones(length, length, dtype=torch.bool, device=DEVICE).tril()
 
 
-@pytest.mark.parametrize("dtype", PRECISIONS)
-@pytest.mark.parametrize("strength", [0.3, 2.0])
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize(("size", "strength", "dtype"), CASES)
 def test_stick_breaking_is_its_formula(
     size: tuple[int, int, int], strength: float, dtype: torch.dtype
 ) -> None:
@@ -159,9 +165,7 @@ def test_stick_breaking_stays_in_its_document() -> None:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("dtype", PRECISIONS)
-@pytest.mark.parametrize("strength", [0.3, 2.0])
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize(("size", "strength", "dtype"), CASES)
 def test_entmax_is_its_formula(
     size: tuple[int, int, int], strength: float, dtype: torch.dtype
 ) -> None:
@@ -191,14 +195,15 @@ def test_entmax_takes_slopes_and_documents(far: bool) -> None:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("dtype", PRECISIONS)
-@pytest.mark.parametrize("size", SIZES)
-def test_path_is_its_formula(size: tuple[int, int, int], dtype: torch.dtype) -> None:
+@pytest.mark.parametrize(("size", "strength", "dtype"), CASES)
+def test_path_is_its_formula(
+    size: tuple[int, int, int], strength: float, dtype: torch.dtype
+) -> None:
     length, width, _ = size
     if dtype == torch.float32 and width > 64:
         pytest.skip("too wide for float32")
     scene = scene_of(length)
-    *inputs, d_out = drawn(*size)
+    *inputs, d_out = drawn(*size, strength)
     axes = normalize(torch.randn(2, 2, length, width, dtype=torch.float64), dim=-1).to(DEVICE)
     beta = 2 * torch.rand(2, 2, length, dtype=torch.float64).to(DEVICE)
     agree(
