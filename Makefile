@@ -20,15 +20,15 @@ demo: setup
 	$(BIN)/python examples/demo.py
 
 test: lint types imports
-	$(BIN)/python -m pytest -n auto -m "not slow"
+	$(BIN)/python -m pytest -q -n auto -m "not slow"
 
 test-slow: setup
-	$(BIN)/python -m pytest -n auto -m slow
+	$(BIN)/python -m pytest -q -n auto -m slow
 
 # A machine with a GPU has its own PyTorch, and often no network: if there is no .venv, its Python is
 # used as it is. The tests marked `gpu` need only PyTorch, NumPy, safetensors and pytest.
 test-gpu:
-	PYTHONPATH=src $(if $(wildcard $(BIN)/python),$(BIN)/python,$(PYTHON)) -m pytest -m gpu \
+	PYTHONPATH=src $(if $(wildcard $(BIN)/python),$(BIN)/python,$(PYTHON)) -m pytest -q -m gpu \
 		$$(grep -lE 'mark\.(needs_)?gpu' -r tests --include='test_*.py')
 
 docs: setup

@@ -7,6 +7,7 @@ inherit it.
   the same number of threads.
 - oneDNN is kept from AMX, which some machines advertise and do not execute: any bf16 matmul dies
   there. Set `ONEDNN_MAX_CPU_ISA` yourself to test with other instructions.
+- cuBLAS has a fixed workspace, without which PyTorch refuses matmuls when it is deterministic.
 - Without a GPU, Triton's kernels run in its interpreter.
 
 No test depends on those before it: each starts from the same seeds, and one that leaves a global
@@ -24,6 +25,7 @@ from typing import Any
 
 os.environ["OMP_NUM_THREADS"] = "1"
 os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_BF16")
+os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
 
 import numpy as np
 import pytest

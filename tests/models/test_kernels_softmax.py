@@ -134,13 +134,14 @@ if ON_GPU:
 @pytest.mark.usefixtures("_order")
 @pytest.mark.parametrize(("length", "distances"), TABLES)
 def test_a_table_of_distances(kernel, length: int, distances: int) -> None:
-    q, k, v, _, grad = inputs(length, 16, 16, batch=2 if length == 40 else 1)
+    q, k, v, _, grad = inputs(length, 16, 16, batch=2 if ON_GPU or length == 40 else 1)
     compare(kernel, (q, k, v, None, grad), table=drawn_table(distances))
 
 
 def test_a_table_with_documents_slopes_and_fading(kernel) -> None:
-    documents = (torch.arange(70, device=DEVICE) // 28)[None]
-    tensors = inputs(70, 16, 16, batch=1)
+    length = 130 if ON_GPU else 70
+    documents = (torch.arange(length, device=DEVICE) // 28)[None]
+    tensors = inputs(length, 16, 16, batch=1)
     compare(kernel, tensors, SLOPES, documents=documents, table=drawn_table(20))
 
 
@@ -156,8 +157,9 @@ def test_documents_of_any_length(kernel) -> None:
 
 
 def test_documents_within_a_window(kernel) -> None:
-    documents = (torch.arange(90, device=DEVICE) // 60)[None]
-    compare(kernel, inputs(90, 16, 16, batch=1), SLOPES, window=25, documents=documents)
+    length = 130 if ON_GPU else 90
+    documents = (torch.arange(length, device=DEVICE) // 60)[None]
+    compare(kernel, inputs(length, 16, 16, batch=1), SLOPES, window=25, documents=documents)
 
 
 def test_gates_that_forget_nearly_all(kernel) -> None:

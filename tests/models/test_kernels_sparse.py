@@ -195,15 +195,13 @@ def test_entmax_takes_slopes_and_documents(far: bool) -> None:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(("size", "strength", "dtype"), CASES)
-def test_path_is_its_formula(
-    size: tuple[int, int, int], strength: float, dtype: torch.dtype
-) -> None:
+@pytest.mark.parametrize(("size", "dtype"), dict.fromkeys((size, kind) for size, _, kind in CASES))
+def test_path_is_its_formula(size: tuple[int, int, int], dtype: torch.dtype) -> None:
     length, width, _ = size
     if dtype == torch.float32 and width > 64:
         pytest.skip("too wide for float32")
     scene = scene_of(length)
-    *inputs, d_out = drawn(*size, strength)
+    *inputs, d_out = drawn(*size)
     axes = normalize(torch.randn(2, 2, length, width, dtype=torch.float64), dim=-1).to(DEVICE)
     beta = 2 * torch.rand(2, 2, length, dtype=torch.float64).to(DEVICE)
     agree(
@@ -211,6 +209,26 @@ def test_path_is_its_formula(
         lambda q, k, v, w, b: path(q, k, v, w, b, causal(length)),
         [*inputs, axes, beta], d_out, dtype,
     )  # fmt: skip
+
+
+def test_chunks_of_path_are_the_same_without_a_kernel() -> None:
+    """As for float32 on a GPU; results and gradients."""
+    from weft.models.kernels.triton_path import CHUNK, _chunked
+    from weft.models.kernels.triton_path_chunks import path_chunks
+
+    query, key = (one.to(HALF if ON_GPU else torch.float32) for one in drawn(2 * CHUNK, 16, 16)[:2])
+    axes = normalize(torch.randn(2, 2, 2 * CHUNK, 16), dim=-1).to(DEVICE)
+    beta = 2 * torch.rand(2, 2, 2 * CHUNK).to(DEVICE)
+    results = []
+    for made in (lambda *given: path_chunks(*given, CHUNK), _chunked):
+        leaves = [one.clone().requires_grad_() for one in (query, key, axes, beta)]
+        found = made(*leaves)
+        wanted = [torch.arange(one.numel(), device=DEVICE).sin().view_as(one) for one in found]
+        torch.autograd.backward(found, [d.to(one) for d, one in zip(wanted, found, strict=True)])
+        results.append([*(one.detach() for one in found), *(leaf.grad for leaf in leaves)])
+    for one, other in zip(*results, strict=True):
+        distance = (one.double() - other.double()).norm() / other.double().norm()
+        assert float(distance) < (2e-2 if ON_GPU else 1e-4)
 
 
 def test_path_stays_in_its_document() -> None:
@@ -224,6 +242,24 @@ def test_path_stays_in_its_document() -> None:
         lambda q, k, v, w, b: path(q, k, v, w, b, scene.visible()),
         [*inputs, axes, beta], d_out, torch.float32,
     )  # fmt: skip
+
+
+@pytest.mark.parametrize("in_order", [False, True])
+def test_keys_before_the_first_are_seen_by_nobody(in_order: bool) -> None:
+    """And for documents that follow each other, no stretch of keys is read in vain."""
+    from weft.models.kernels.triton_tiles import GRAIN, first_keys
+
+    seeds = torch.Generator().manual_seed(0)
+    numbers = torch.randint(0, 6, (40, 5 * GRAIN // 2), generator=seeds, dtype=torch.int32)
+    numbers[::2] = numbers[::2, :1] + torch.arange(numbers.shape[1]) // (GRAIN * 3 // 2)
+    numbers = numbers.sort(1).values if in_order else numbers
+    first = first_keys(numbers, numbers)
+    seen = (numbers[:, :, None] == numbers[:, None, :]).int().argmax(-1)
+    assert (first <= seen).all()
+    stretches = seen.split(GRAIN, 1)
+    least = torch.cat([one.amin(1, keepdim=True).expand_as(one) for one in stretches], 1)
+    if in_order:
+        assert (first == least // GRAIN * GRAIN).all()
 
 
 def test_what_has_no_kernel_is_left_to_the_formula() -> None:
