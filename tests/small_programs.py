@@ -51,18 +51,18 @@ def small(step: str, helpers: str = "") -> weft.Program:
 
 @contextmanager
 def within(seconds: int) -> Iterator[None]:
-    """Fail, rather than hang, where something takes longer."""
+    """Fail, rather than hang, if something takes longer in processor time."""
 
     def stop(*_: Any) -> None:
         raise TooSlow(f"not done within {seconds} seconds")
 
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.alarm(seconds)
+    before = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         yield
     finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
 
 
 class TooSlow(BaseException):

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import doctest
 import linecache
-import os
 import re
 import shlex
-import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,6 +17,8 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+
+from command_line import execute
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -120,26 +120,13 @@ def test_commands_print_what_the_page_shows(page: Path, tmp_path: Path) -> None:
 
 
 def check_command(command: Command, folder: Path) -> None:
-    done = execute(command.line, folder)
+    done = execute(shlex.split(command.line, comments=True)[1:], folder, joined=True)
     printed, shown = tidy(done.stdout.splitlines()), tidy(command.shown)
     assert matches(shown, printed), f"$ {command.line}\n" + "\n".join(printed)
     failures = ("they differ on", "no strict optimum")
     failed_check = any(line.startswith(failures) for line in printed)
     wrong = done.stdout.startswith("weft: ")
-    assert done.returncode == (2 if wrong else 1 if failed_check else 0), command.line
-
-
-def execute(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    settings = {"COLUMNS": "80", "NO_COLOR": "1", "PYTHONUTF8": "1"}
-    return subprocess.run(
-        [sys.executable, "-m", "weft", *shlex.split(line, comments=True)[1:]],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        encoding="utf-8",
-        cwd=folder,
-        env=os.environ | settings,
-        check=False,
-    )
+    assert done.code == (2 if wrong else 1 if failed_check else 0), command.line
 
 
 def tidy(lines: list[str]) -> list[str]:

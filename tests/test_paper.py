@@ -85,9 +85,9 @@ def test_figures_12_and_13_add() -> None:
 
 
 def test_addition_has_no_more_rules_than_the_papers_sparse_listing_and_takes_no_time() -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     count = len(listings.figures_12_13().rules)
-    assert time.perf_counter() - start < 1
+    assert time.process_time() - start < 1
     assert count <= 16_466  # what the released sparse listing compiles to
 
 
@@ -130,9 +130,9 @@ def test_figures_16_and_17_parse(command: str, rules: list[str]) -> None:
 
 
 def test_the_parser_derives_its_rules_quickly() -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     assert len(listings.figures_16_17(78).rules) > 0
-    assert time.perf_counter() - start < 10
+    assert time.process_time() - start < 10
 
 
 def test_the_other_spellings_are_accepted() -> None:

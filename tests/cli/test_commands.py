@@ -1,13 +1,13 @@
-"""The command line as a person uses it: in a process of its own."""
+"""The command line as a person uses it."""
 
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from command_line import execute
 
 PROGRAM = '''
 import weft
@@ -25,10 +25,8 @@ class Swap(weft.Program):
 
 
 def weft(*arguments: str, code: int = 0) -> str:
-    done = subprocess.run(
-        [sys.executable, "-m", "weft", *arguments], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == code, done.stderr
+    done = execute(arguments)
+    assert done.code == code, done.stderr
     return done.stdout if code == 0 else done.stderr
 
 

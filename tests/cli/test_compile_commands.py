@@ -1,4 +1,4 @@
-"""`weft compile`, `weft check`, `weft prove` and `weft run DIR`, in processes of their own."""
+"""`weft compile`, `weft check`, `weft prove` and `weft run DIR`."""
 
 from __future__ import annotations
 

@@ -7,12 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+from command_line import execute
+
 
 def weft(*arguments: str, code: int = 0) -> str:
-    done = subprocess.run(
-        [sys.executable, "-m", "weft", *arguments], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == code, done.stdout + done.stderr
+    done = execute(arguments)
+    assert done.code == code, done.stdout + done.stderr
     return done.stderr if code == 2 else done.stdout
 
 

@@ -1,4 +1,4 @@
-"""`weft subleq`, in a process of its own."""
+"""`weft subleq`."""
 
 from __future__ import annotations
 

@@ -27,7 +27,6 @@ log_every = 1
 
 [grid]
 "optimiser.name" = ["adamw", "muon"]
-seed = [0, 1]
 """
 
 
@@ -46,14 +45,14 @@ def test_a_sweep_runs_every_cell_once_and_goes_on_where_it_was(tmp_path: Path) -
     listed = json.loads(weft("sweep", str(file), "--runs", str(runs), "--list", "--json"))
     assert {row["status"] for row in listed} == {"unfinished"}
     rows = json.loads(weft("sweep", str(file), "--runs", str(runs), "--jobs", "2", "--json"))
-    assert [row["status"] for row in rows] == ["done"] * 4
+    assert [row["status"] for row in rows] == ["done"] * 2
     assert all(0 <= row["accuracy"]["train"] <= 1 for row in rows)
     written = {
         run.name: (run.folder / "result.json").stat().st_mtime_ns for run in RunStore(runs).runs()
     }
     assert set(written) == {row["run"] for row in rows}
     again = weft("sweep", str(file), "--runs", str(runs))
-    assert again.count("done") == 4
+    assert again.count("done") == 2
     after = {
         run.name: (run.folder / "result.json").stat().st_mtime_ns for run in RunStore(runs).runs()
     }

@@ -21,9 +21,9 @@ def test_sum_and_modulo_with_counts_up_to_20_has_31_rules_at_level_0() -> None:
 
 
 def test_addition_has_at_most_120_units_for_every_length() -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     compiled = weft.compile(weft.program("addition"))
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2
     assert compiled.hidden_units <= 120
     assert compiled.max_length is None
 
@@ -49,6 +49,6 @@ def test_subleq_rules_grow_with_the_cube_of_the_number_of_values() -> None:
 
 @pytest.mark.parametrize(("values", "seconds"), [(32, 10), (64, 20)])
 def test_subleq_is_compiled_quickly(values: int, seconds: float) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     weft.compile(Subleq(16, -(values // 2), values // 2 - 1))
-    assert time.perf_counter() - start < seconds
+    assert time.process_time() - start < seconds

@@ -5,6 +5,8 @@ Tolerances are relative, in norm: 1e-4 in float32 and 1e-1 in bfloat16, where ev
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -12,9 +14,8 @@ import torch
 from torch import Tensor
 
 import mechanisms
+from kernel_device import DEVICE, ON_GPU
 from weft.models import Transformer
-
-pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 
 VARIANTS: list[dict[str, Any]] = [
     *({"position": one, "attention": two} for one, two in mechanisms.allowed()),
@@ -22,6 +23,14 @@ VARIANTS: list[dict[str, Any]] = [
     {"canon": "ABCD", "activation": "swiglu", "attention": "path"},
 ]
 TOLERANCE = {torch.float32: 1e-4, torch.bfloat16: 1e-1}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _every_variant_is_compiled() -> Iterator[None]:
+    """After 8 variants of a function, torch.compile would leave the rest uncompiled."""
+    limits = {"recompile_limit": 1000, "accumulated_recompile_limit": 10000}
+    with torch._dynamo.config.patch(**limits, fail_on_recompile_limit_hit=True):
+        yield
 
 
 def made(variant: dict[str, Any], dtype: torch.dtype) -> Transformer:
@@ -50,6 +59,7 @@ def results(
     return [logits, *(g for g in found if g is not None)]
 
 
+@pytest.mark.needs_gpu
 @pytest.mark.parametrize("packed", [False, True])
 @pytest.mark.parametrize("dtype", list(TOLERANCE), ids=str)
 @pytest.mark.parametrize("variant", VARIANTS, ids=str)
@@ -69,6 +79,9 @@ def test_fast_paths_agree_with_the_formulas(variant, dtype, packed) -> None:
         assert distance <= TOLERANCE[dtype] * max(float(b.detach().norm()), 1e-1 * scale)
 
 
+@pytest.mark.gpu
+@pytest.mark.slow
+@pytest.mark.skipif(not ON_GPU and shutil.which("g++") is None, reason="needs a GPU or a compiler")
 @pytest.mark.parametrize(
     ("changes", "graphs"),
     [
@@ -83,10 +96,12 @@ def test_deep_models_and_encoders_are_compiled_once_for_all_layers(changes, grap
 
     torch._dynamo.reset()
     counters.clear()
-    model = mechanisms.model(width=64, heads=2, position="t5", dtype="float32", **changes).cuda()
-    tokens = mechanisms.tokens(2, 24).cuda()
-    given = {"source": mechanisms.tokens(2, 12).cuda()} if "decoder" in changes["kind"] else {}
-    plain = model(tokens, **given).logits
-    fused = model.fused()(tokens, **given).logits
+    model = mechanisms.model(width=64, heads=2, position="t5", dtype="float32", **changes)
+    model.to(DEVICE)
+    tokens = mechanisms.tokens(2, 24).to(DEVICE)
+    source = mechanisms.tokens(2, 12).to(DEVICE)
+    given = {"source": source} if "decoder" in changes["kind"] else {}
+    plain = model(tokens, **given).logits.detach()
+    fused = model.fused()(tokens, **given).logits.detach()
     assert counters["stats"]["unique_graphs"] == graphs
     assert float((fused - plain).norm() / plain.norm()) < 1e-4

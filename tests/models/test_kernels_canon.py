@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 import torch
 from torch import Tensor
 
-pytest.importorskip("triton")
-
+from kernel_device import DEVICE, ON_GPU, needs_triton
 from weft.models.canon import shifted_sum
-from weft.models.kernels.triton_canon import canon
 from weft.models.scene import Scene
 
-DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+pytestmark = pytest.mark.gpu
+SIZES = [(1, 3), (7, 5), (65, 513), (130, 200)] if ON_GPU else [(1, 3), (8, 16), (9, 17), (21, 5)]
+
+
+@pytest.fixture
+def canon(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Tensor]:
+    """The kernel; interpreted, with short strips of few channels."""
+    needs_triton()
+    from weft.models.kernels import triton_canon
+
+    if not ON_GPU:
+        monkeypatch.setattr(triton_canon, "TOKENS", 8)
+        monkeypatch.setattr(triton_canon, "CHANNELS", 16)
+    return triton_canon.canon
 
 
 def plainly(stream: Tensor, taps: Tensor, documents: Tensor | None) -> Tensor:
@@ -22,8 +35,10 @@ def plainly(stream: Tensor, taps: Tensor, documents: Tensor | None) -> Tensor:
 
 
 @pytest.mark.parametrize("with_documents", [False, True])
-@pytest.mark.parametrize(("length", "width"), [(1, 3), (7, 5), (65, 513), (130, 200)])
-def test_values_and_gradients_are_those_of_the_formula(length, width, with_documents) -> None:
+@pytest.mark.parametrize(("length", "width"), SIZES)
+def test_values_and_gradients_are_those_of_the_formula(
+    canon, length, width, with_documents
+) -> None:
     torch.manual_seed(length)
     stream = torch.randn(2, length, width, device=DEVICE, requires_grad=True)
     taps = torch.randn(4, width, device=DEVICE, requires_grad=True)

@@ -12,18 +12,18 @@ import torch
 from torch import Tensor
 from torch.nn.functional import logsigmoid
 
+from kernel_device import DEVICE, ON_GPU, needs_triton
 from weft.models.bias import Bias
 from weft.models.kernels import forgetting_attention
 from weft.models.scene import Scene
 
-ON_GPU = torch.cuda.is_available()
-DEVICE = "cuda" if ON_GPU else "cpu"
+pytestmark = pytest.mark.gpu
 
 
 @pytest.fixture
 def kernel():
-    """The kernel, interpreted where there is no GPU."""
-    pytest.importorskip("triton")
+    """The kernel, interpreted without a GPU."""
+    needs_triton()
     from weft.models.kernels.triton_softmax import biased_attention
 
     return biased_attention
@@ -52,7 +52,12 @@ def formula(
 
 
 def inputs(
-    length: int, width: int, values: int, gate: float = 3.0, dtype: torch.dtype = torch.float32
+    length: int,
+    width: int,
+    values: int,
+    gate: float = 3.0,
+    dtype: torch.dtype = torch.float32,
+    batch: int = 2,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
     """q, k, v, c and a gradient; what heads read is a view of a projection, as in a model."""
     seeds = torch.Generator().manual_seed(length + width)
@@ -60,9 +65,9 @@ def inputs(
     def drawn(*shape: int) -> Tensor:
         return torch.randn(*shape, generator=seeds)
 
-    q, k = (drawn(2, length, 2, width).to(DEVICE, dtype).transpose(1, 2) for _ in range(2))
-    v, grad = (drawn(2, length, 2, values).to(DEVICE, dtype).transpose(1, 2) for _ in range(2))
-    c = logsigmoid(drawn(2, 2, length) + gate).cumsum(-1).to(DEVICE)
+    q, k = (drawn(batch, length, 2, width).to(DEVICE, dtype).transpose(1, 2) for _ in range(2))
+    v, grad = (drawn(batch, length, 2, values).to(DEVICE, dtype).transpose(1, 2) for _ in range(2))
+    c = logsigmoid(drawn(batch, 2, length) + gate).cumsum(-1).to(DEVICE)
     return q, k, v, c, grad
 
 
@@ -104,15 +109,16 @@ def _order(request) -> Iterator[None]:
 
 @pytest.mark.usefixtures("_order")
 def test_fading_with_a_length_that_fills_no_block(kernel) -> None:
-    compare(kernel, inputs(129, 32, 16))
+    compare(kernel, inputs(129 if ON_GPU else 70, 32, 16))
 
 
-def test_fading_with_slopes(kernel) -> None:
-    compare(kernel, inputs(128, 16, 16), SLOPES)
+@pytest.mark.usefixtures("_order")
+def test_fading_with_slopes_and_a_length_of_whole_blocks(kernel) -> None:
+    compare(kernel, inputs(128, 16, 16, batch=1), SLOPES)
 
 
 def test_slopes_alone(kernel) -> None:
-    q, k, v, _, grad = inputs(100, 16, 32)
+    q, k, v, _, grad = inputs(50, 16, 32)
     compare(kernel, (q, k, v, None, grad), SLOPES)
 
 
@@ -120,36 +126,46 @@ def drawn_table(distances: int) -> Tensor:
     return torch.randn(2, distances, generator=torch.Generator().manual_seed(1)).to(DEVICE)
 
 
+TABLES = [(40, 129), (75, 33), (70, 3)]
+if ON_GPU:
+    TABLES += [(150, 33), (128, 129), (200, 3)]
+
+
 @pytest.mark.usefixtures("_order")
-@pytest.mark.parametrize(("length", "distances"), [(150, 33), (128, 129), (40, 129), (200, 3)])
+@pytest.mark.parametrize(("length", "distances"), TABLES)
 def test_a_table_of_distances(kernel, length: int, distances: int) -> None:
-    q, k, v, _, grad = inputs(length, 16, 16)
+    q, k, v, _, grad = inputs(length, 16, 16, batch=2 if ON_GPU or length == 40 else 1)
     compare(kernel, (q, k, v, None, grad), table=drawn_table(distances))
 
 
 def test_a_table_with_documents_slopes_and_fading(kernel) -> None:
-    documents = (torch.arange(130, device=DEVICE) // 45).expand(2, -1)
-    compare(kernel, inputs(130, 16, 16), SLOPES, documents=documents, table=drawn_table(33))
+    length = 130 if ON_GPU else 70
+    documents = (torch.arange(length, device=DEVICE) // 28)[None]
+    tensors = inputs(length, 16, 16, batch=1)
+    compare(kernel, tensors, SLOPES, documents=documents, table=drawn_table(20))
 
 
 @pytest.mark.parametrize("window", [2, 20, 500])
 def test_a_window(kernel, window: int) -> None:
-    compare(kernel, inputs(90, 16, 16), window=window)
+    compare(kernel, inputs(90, 16, 16, batch=1), window=window)
 
 
 def test_documents_of_any_length(kernel) -> None:
-    begins = torch.rand(2, 150, generator=torch.Generator().manual_seed(0)) < 0.06
-    compare(kernel, inputs(150, 16, 16), documents=begins.cumsum(-1).to(DEVICE))
+    length = 150 if ON_GPU else 75
+    begins = torch.rand(2, length, generator=torch.Generator().manual_seed(0)) < 0.06
+    compare(kernel, inputs(length, 16, 16), documents=begins.cumsum(-1).to(DEVICE))
 
 
 def test_documents_within_a_window(kernel) -> None:
-    documents = (torch.arange(130, device=DEVICE) // 60).expand(2, -1)
-    compare(kernel, inputs(130, 16, 16), SLOPES, window=25, documents=documents)
+    length = 130 if ON_GPU else 90
+    documents = (torch.arange(length, device=DEVICE) // 60)[None]
+    compare(kernel, inputs(length, 16, 16, batch=1), SLOPES, window=25, documents=documents)
 
 
 def test_gates_that_forget_nearly_all(kernel) -> None:
     """c falls by a thousand within a few blocks; what counts is differences of neighbours."""
-    compare(kernel, inputs(200, 16, 16, gate=-6.0), tolerance=2e-5)
+    tensors = inputs(200 if ON_GPU else 100, 16, 16, gate=-6.0, batch=1)
+    compare(kernel, tensors, tolerance=2e-5)
 
 
 def test_widths_that_are_no_powers_of_two(kernel) -> None:
@@ -157,7 +173,7 @@ def test_widths_that_are_no_powers_of_two(kernel) -> None:
 
 
 def test_half_precision(kernel) -> None:
-    compare(kernel, inputs(130, 32, 32, dtype=torch.float16), tolerance=2e-3)
+    compare(kernel, inputs(130 if ON_GPU else 70, 32, 32, dtype=torch.float16), tolerance=2e-3)
 
 
 def test_a_row_that_sees_nothing_is_zero(kernel) -> None:

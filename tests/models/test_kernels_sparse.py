@@ -5,6 +5,7 @@ Without a GPU the kernels run in Triton's interpreter; with one, compiled.
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import pytest
@@ -12,24 +13,31 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize, softplus
 
+from kernel_device import DEVICE, HALF, ON_GPU, needs_triton
 from weft.models.attentions.path import path_scores
 from weft.models.bias import Bias
 from weft.models.kernels import entmax_attention, path_attention, stick_breaking_attention
 from weft.models.scene import Scene
 
-ON_GPU = torch.cuda.is_available()
-DEVICE = "cuda" if ON_GPU else "cpu"
+pytestmark = pytest.mark.gpu
 
-SIZES = [(1, 16, 16), (33, 16, 32), (50, 20, 16), (96, 32, 16)]
+CASES = [
+    ((1, 16, 16), 0.3, torch.float32),
+    ((33, 16, 32), 2.0, torch.float32),
+    ((50, 20, 16), 0.3, torch.float32),
+    ((33, 16, 16), 1.0, HALF),
+]
+"""Length, width, width of values; strength of scores; precision."""
+
 if ON_GPU:
-    SIZES += [(129, 32, 32), (200, 64, 64), (1000, 64, 32), (300, 128, 128)]
-PRECISIONS = [torch.float32, *([torch.bfloat16] if ON_GPU else [])]
-WORST = {torch.float32: 1e-4, torch.bfloat16: 2e-2}
+    SIZES = [(96, 32, 16), (129, 32, 32), (200, 64, 64), (1000, 64, 32), (300, 128, 128)]
+    CASES += list(product(SIZES, (0.3, 2.0), (torch.float32, torch.bfloat16)))
+WORST = {torch.float32: 1e-4, torch.float16: 4e-3, torch.bfloat16: 2e-2}
 
 
 @pytest.fixture(autouse=True)
 def _triton() -> None:
-    pytest.importorskip("triton")
+    needs_triton()
 
 
 def stick_breaking(q: Tensor, k: Tensor, v: Tensor, seen: Tensor) -> Tensor:
@@ -121,9 +129,7 @@ def causal(length: int) -> Tensor:
     return torch.ones(length, length, dtype=torch.bool, device=DEVICE).tril()
 
 
-@pytest.mark.parametrize("dtype", PRECISIONS)
-@pytest.mark.parametrize("strength", [0.3, 2.0])
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize(("size", "strength", "dtype"), CASES)
 def test_stick_breaking_is_its_formula(
     size: tuple[int, int, int], strength: float, dtype: torch.dtype
 ) -> None:
@@ -159,9 +165,7 @@ def test_stick_breaking_stays_in_its_document() -> None:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("dtype", PRECISIONS)
-@pytest.mark.parametrize("strength", [0.3, 2.0])
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize(("size", "strength", "dtype"), CASES)
 def test_entmax_is_its_formula(
     size: tuple[int, int, int], strength: float, dtype: torch.dtype
 ) -> None:
@@ -191,8 +195,7 @@ def test_entmax_takes_slopes_and_documents(far: bool) -> None:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("dtype", PRECISIONS)
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize(("size", "dtype"), dict.fromkeys((size, kind) for size, _, kind in CASES))
 def test_path_is_its_formula(size: tuple[int, int, int], dtype: torch.dtype) -> None:
     length, width, _ = size
     if dtype == torch.float32 and width > 64:
@@ -208,6 +211,26 @@ def test_path_is_its_formula(size: tuple[int, int, int], dtype: torch.dtype) -> 
     )  # fmt: skip
 
 
+def test_chunks_of_path_are_the_same_without_a_kernel() -> None:
+    """As for float32 on a GPU; results and gradients."""
+    from weft.models.kernels.triton_path import CHUNK, _chunked
+    from weft.models.kernels.triton_path_chunks import path_chunks
+
+    query, key = (one.to(HALF if ON_GPU else torch.float32) for one in drawn(2 * CHUNK, 16, 16)[:2])
+    axes = normalize(torch.randn(2, 2, 2 * CHUNK, 16), dim=-1).to(DEVICE)
+    beta = 2 * torch.rand(2, 2, 2 * CHUNK).to(DEVICE)
+    results = []
+    for made in (lambda *given: path_chunks(*given, CHUNK), _chunked):
+        leaves = [one.clone().requires_grad_() for one in (query, key, axes, beta)]
+        found = made(*leaves)
+        wanted = [torch.arange(one.numel(), device=DEVICE).sin().view_as(one) for one in found]
+        torch.autograd.backward(found, [d.to(one) for d, one in zip(wanted, found, strict=True)])
+        results.append([*(one.detach() for one in found), *(leaf.grad for leaf in leaves)])
+    for one, other in zip(*results, strict=True):
+        distance = (one.double() - other.double()).norm() / other.double().norm()
+        assert float(distance) < (2e-2 if ON_GPU else 1e-4)
+
+
 def test_path_stays_in_its_document() -> None:
     documents, valid = texts(70)
     scene = scene_of(70, documents=documents, valid=valid)
@@ -219,6 +242,24 @@ def test_path_stays_in_its_document() -> None:
         lambda q, k, v, w, b: path(q, k, v, w, b, scene.visible()),
         [*inputs, axes, beta], d_out, torch.float32,
     )  # fmt: skip
+
+
+@pytest.mark.parametrize("in_order", [False, True])
+def test_keys_before_the_first_are_seen_by_nobody(in_order: bool) -> None:
+    """And for documents that follow each other, no stretch of keys is read in vain."""
+    from weft.models.kernels.triton_tiles import GRAIN, first_keys
+
+    seeds = torch.Generator().manual_seed(0)
+    numbers = torch.randint(0, 6, (40, 5 * GRAIN // 2), generator=seeds, dtype=torch.int32)
+    numbers[::2] = numbers[::2, :1] + torch.arange(numbers.shape[1]) // (GRAIN * 3 // 2)
+    numbers = numbers.sort(1).values if in_order else numbers
+    first = first_keys(numbers, numbers)
+    seen = (numbers[:, :, None] == numbers[:, None, :]).int().argmax(-1)
+    assert (first <= seen).all()
+    stretches = seen.split(GRAIN, 1)
+    least = torch.cat([one.amin(1, keepdim=True).expand_as(one) for one in stretches], 1)
+    if in_order:
+        assert (first == least // GRAIN * GRAIN).all()
 
 
 def test_what_has_no_kernel_is_left_to_the_formula() -> None:

@@ -14,7 +14,7 @@ from weft.studies.parity import PAPER as PARITY_TABLE
 from weft.studies.report import markdown, table, write_report
 from weft.studies.results import collect, load_results
 from weft.studies.scan import PAPER as SCAN_TABLE
-from weft.training import sweep
+from weft.training import train
 
 TINY = Scale(
     description="hardly anything",
@@ -77,7 +77,8 @@ def test_results_are_those_of_the_runs(tmp_path: Path) -> None:
     assert before.finished == 0
     assert before.lines[0].statuses == ("unfinished", "unfinished")
     cells = [cell for _, cell in one.cells("tiny")]
-    sweep(cells[:3], runs=runs, jobs=1, device="cpu")
+    for cell in cells[:3]:
+        train(cell.config, runs=runs, device="cpu")
     found = collect(one, "tiny", runs, "command")
     assert found.finished == 3
     stored = json.loads((runs / cells[0].config.hash / "result.json").read_text())

@@ -21,7 +21,6 @@ from weft.training.supervising import learner_of, task_of
 from weft.training.trace_learning import Drawn, magnitude
 from weft.training.watching import Record
 
-needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 STEPS = 12
 
 
@@ -38,7 +37,7 @@ def curve(name: str, graphed: bool, **values: Any) -> list[float]:
     return [float(loss) for loss in losses]
 
 
-@needs_gpu
+@pytest.mark.needs_gpu
 @pytest.mark.parametrize("fused", [False, True])
 @pytest.mark.parametrize("bf16", [False, True])
 @pytest.mark.parametrize("optimiser", ["adamw", "adafactor", "muon"])
@@ -54,7 +53,7 @@ def test_captured_steps_have_the_same_losses(name, optimiser, bf16, fused) -> No
     assert plain[0] - plain[-1] > 0.01
 
 
-@needs_gpu
+@pytest.mark.needs_gpu
 def test_captured_steps_shrink_weights_alike() -> None:
     """Where shrinking is all that counts, Adam moves each weight by the rate, whatever is drawn."""
     changes = ["supervision.shrink=100", "schedule.warm_up=0", "optimiser.lr=0.001"]
@@ -77,7 +76,7 @@ class Impatient(Watcher):
             raise KeyboardInterrupt
 
 
-@needs_gpu
+@pytest.mark.needs_gpu
 def test_a_captured_run_goes_on_where_it_was_left(tmp_path) -> None:
     config = TrainingConfig(task="parity", graphed=True, steps=40, batch=32, log_every=10)
     train(config, runs=tmp_path / "whole", device="cuda")

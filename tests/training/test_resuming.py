@@ -145,9 +145,9 @@ def test_runs_that_are_cut_off_many_times_end_the_same(name: str, tmp_path: Path
 
 def test_a_finished_run_is_not_computed_again(tmp_path: Path) -> None:
     first = train(SMALL, runs=tmp_path, device="cpu")
-    began = time.perf_counter()
+    began = time.process_time()
     assert train(SMALL, runs=tmp_path, device="cpu") == first
-    assert time.perf_counter() - began < 0.1
+    assert time.process_time() - began < 0.1
 
 
 def test_a_finished_run_whose_result_was_lost_needs_no_step(tmp_path: Path) -> None:
