@@ -84,7 +84,23 @@ class Share:
     @property
     def short(self) -> str:
         """The share with its interval, if n stands elsewhere."""
-        return f"{percent(self.share)}% {self.interval}" if self.count else "–"
+        return f"{self.percent} {self.interval}" if self.count else "–"
+
+    @property
+    def percent(self) -> str:
+        """The share in per cent, with decimals enough not to read as all or none if it is not.
+
+        Example:
+            >>> Share(4095, 4096).percent, Share(4096, 4096).percent
+            ('99.98%', '100.0%')
+        """
+        decimals = 1
+        while 0 < self.right < self.count:
+            shown = f"{100 * self.share:.{decimals}f}"
+            if float(shown) not in (0.0, 100.0):
+                return f"{shown}%"
+            decimals += 1
+        return f"{percent(self.share)}%"
 
     def __str__(self) -> str:
         return f"{self.short} of {self.count:,}" if self.count else "– of 0"
@@ -173,6 +189,11 @@ class Mean:
     def short(self) -> str:
         """The mean with its interval, if seeds and n stand elsewhere."""
         return f"{percent(self.mean)}% {self.interval}"
+
+    def as_dict(self) -> dict[str, Any]:
+        """The mean for JSON: `mean`, `seeds`, and the interval over seeds as `low` and `high`."""
+        found = self.interval
+        return {"mean": self.mean, "seeds": len(self.shares), "low": found.low, "high": found.high}
 
     def __str__(self) -> str:
         counts = list(dict.fromkeys(one.count for one in self.shares))

@@ -43,6 +43,7 @@ class Outcome:
         expected: the right answer.
         covered: whether nothing that was dropped is missed.
         reason: why it failed.
+        outputs: the output variable at every position of its last stream; empty if a step failed.
     """
 
     tokens: tuple[Any, ...]
@@ -51,6 +52,7 @@ class Outcome:
     expected: Any
     covered: bool
     reason: str = ""
+    outputs: tuple[Any, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -221,10 +223,10 @@ def _outcome(tokens: Any, run: Run | StepError, expected: Any, covered: bool) ->
     try:
         answer = run.result
     except WeftError as error:
-        return Outcome(run.tokens, "failed", None, expected, covered, error.what)
+        return Outcome(run.tokens, "failed", None, expected, covered, error.what, run.outputs)
     halts = run.program.definition.halt is not None
     if halts and not has_halted(run.program, run.stream):
         reason = f"it has not halted after {run.layers} layers"
-        return Outcome(run.tokens, "not halted", answer, expected, covered, reason)
+        return Outcome(run.tokens, "not halted", answer, expected, covered, reason, run.outputs)
     ending: Ending = "right" if answer == expected else "wrong"
-    return Outcome(run.tokens, ending, answer, expected, covered)
+    return Outcome(run.tokens, ending, answer, expected, covered, outputs=run.outputs)
