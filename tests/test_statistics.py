@@ -141,6 +141,9 @@ def test_seeds_have_an_interval_over_seeds() -> None:
     assert t_interval([0.5]) == Interval(0.0, 1.0)  # one seed says nothing about others
     several = Mean((Share(60, 100), Share(64, 100), Share(136, 200)))
     assert str(several) == "64.0% [54.1–73.9] over 3 seeds, 100 or 200 each"
+    alike = Mean((Share(90, 100), Share(90, 100)))  # nothing over seeds; the tests remain
+    assert alike.interval.low == pytest.approx(Share(90, 100).interval.low)
+    assert alike.interval.high == pytest.approx(Share(90, 100).interval.high)
     assert averaged([Share(60, 100)]) == "60.0% [50.2–69.1] of 100"
     assert averaged([]) == ""
 

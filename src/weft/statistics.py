@@ -4,11 +4,14 @@
                        succession, and statistical inference): the p for which |k/n - p| is at most
                        z √(p (1 - p) / n). It stays within 0 and 1 and has a width at 0 of n and
                        n of n, where the normal approximation has none.
-    mean of m seeds    Student's t interval, mean ± t(m - 1) s/√m, cut off at 0 and 1
+    mean of m seeds    Student's t interval, mean ± t(m - 1) s/√m, cut off at 0 and 1, and widened
+                       to Wilson's interval of the mean if that is wider
 
 The first says how far a model's accuracy on all inputs of a split can be from that on the n tests
 that were drawn. The second says how far a recipe's mean accuracy over all seeds can be from that of
-m runs. They are not interchangeable: one run says nothing about other seeds, whatever its n.
+m runs. They are not interchangeable: one run says nothing about other seeds, whatever its n. Seeds
+share their tests, so the error of drawing these does not average out: where seeds agree, the t
+interval vanishes and Wilson's remains.
 """
 
 from __future__ import annotations
@@ -145,7 +148,7 @@ class Share:
         return Share(right, count)
 
 
-def wilson(right: int, count: int, z: float = Z) -> Interval:
+def wilson(right: float, count: int, z: float = Z) -> Interval:
     """Wilson's score interval for a share.
 
     Args:
@@ -165,7 +168,7 @@ def wilson(right: int, count: int, z: float = Z) -> Interval:
 
 @dataclass(frozen=True)
 class Mean:
-    """The mean of a share over seeds, with a 95% t interval over seeds.
+    """The mean of a share over seeds, with a 95% interval over seeds.
 
     Example:
         >>> from weft.statistics import Mean, Share
@@ -182,8 +185,14 @@ class Mean:
 
     @property
     def interval(self) -> Interval:
-        """Student's t interval over seeds, cut off at 0 and 1; of one seed, from 0 to 1."""
-        return t_interval([one.share for one in self.shares])
+        """Student's t interval over seeds, at least as wide as Wilson's over the tests they share.
+
+        Of one seed, from 0 to 1.
+        """
+        seeds = t_interval([one.share for one in self.shares])
+        count = min(one.count for one in self.shares)
+        tests = wilson(self.mean * count, count)
+        return Interval(min(seeds.low, tests.low), max(seeds.high, tests.high))
 
     @property
     def short(self) -> str:

@@ -22,7 +22,6 @@ from optimum_oracles import (
     exclusive,
     is_compiled_minimal,
     is_strict,
-    loss,
     plain,
 )
 from optimum_oracles import is_minimal as oracle_is_minimal
@@ -87,15 +86,6 @@ def test_theorem_2_is_false_by_the_exclusive_reading() -> None:
     assert by_logic.offence is not None
     shorter = [left for _, left in shortened(listed, states)]
     assert is_strict(compiled(FOUR, [plain(rule) for rule in shorter]), z, 0.5, "l1")
-
-
-def test_definition_2_as_printed_holds_nowhere() -> None:
-    """It asks that f(x) < f(x + ε) for all ε in (-λ, λ), and 0 is one of them."""
-    rules, states = three_rules()
-    z = np.array([embed(FOUR, state) for state in states])
-    weights = compiled(FOUR, [])
-    here = loss(weights, weights, z, 0.5, "l1")
-    assert not here < loss(weights, weights, z, 0.5, "l1")
 
 
 @st.composite
