@@ -19,7 +19,7 @@ from weft.programs import LIBRARY
 from weft.statistics import Share
 from weft.studies import Verdict, verdict
 from weft.studies.agreement import Answers, agreement
-from weft.studies.verdict import task_of_program
+from weft.studies.verdict import load_verdict, task_of_program
 from weft.studies.verdict_report import markdown, rows, write_verdict
 from weft.studies.verdict_stages import (
     SameTests,
@@ -126,6 +126,7 @@ def test_the_page_has_all_of_it(found: Verdict, tmp_path: Path) -> None:
         "parity-verdict-length.svg", "parity-verdict-ones.svg",
     ]  # fmt: skip
     assert all(path.stat().st_size > 500 for path in written)
+    assert load_verdict(written[1]) == found
     values = json.loads(written[1].read_text())["stages"]
     assert values[0]["name"] == "compiled"
     assert set(values[0]["shares"]["longer"]) == {"share", "right", "n", "low", "high"}
@@ -330,3 +331,20 @@ def test_predictions_of_a_run_are_used_if_its_tests_are_those_of_the_verdict(
         shutil.rmtree(checkpoint)
     assert predictions_on(run, inner, {"longer": inner.test_set("longer", 50)}) == {}
     assert predictions_on(run, inner, fewer)["longer"].share == known["longer"].share
+
+
+def test_the_committed_page_is_that_of_its_values() -> None:
+    """On equal tests, `parity-count` is learned as predicted to the example."""
+    folder = Path(__file__).parents[2] / "docs" / "results"
+    found = load_verdict(folder / "parity-verdict.json")
+    shown = {"bars": "split (figure 4)", "length": "length (figure 5)", "ones": "ones (figure 5)"}
+    pictures = [(f"parity-verdict-{name}.svg", f"Accuracy by {of}") for name, of in shown.items()]
+    assert (folder / "parity-verdict.md").read_text() == markdown(found, pictures)
+    for stage in found.stages:
+        assert {share.count for share in stage.shares.values()} <= {2048}
+    counted = [s for s in found.stages if s.name == "traces" and "count" in s.of]
+    assert counted
+    for stage in counted:
+        [one] = stage.agreement
+        assert {share.share for share in one.shares.values()} == {1.0}
+        assert one.misses["longer"].count > 100

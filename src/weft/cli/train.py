@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -231,7 +232,7 @@ def runs_command(
     ended = [(run.name, run.result) for run in found if run.result is not None]
     few = ((f"{name}'s {split}", one) for name, r in ended for split, one in r.shares.items())
     for line in warnings(few):
-        print(line)
+        print(line, file=sys.stderr)  # so that standard output has one line per run
 
 
 def _matching(store: RunStore, conditions: list[str]) -> list[Run]:

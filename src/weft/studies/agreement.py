@@ -40,6 +40,15 @@ class Agreement:
         }
 
 
+def agreement_from(values: Mapping[str, Any]) -> Agreement:
+    """The agreement that `as_dict` wrote."""
+    parts = {
+        name: {split: Share.from_dict(one) for split, one in values[name].items()}
+        for name in ("shares", "misses")
+    }
+    return Agreement(program=values["program"], **parts)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Answers:
     """What a model, or a program, answers to the tests of every split.

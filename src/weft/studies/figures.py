@@ -43,7 +43,7 @@ def along(study: Study, results: Results, axis: str, by: str, kind: str) -> Figu
             name = _name(study, line, by)
             band(place, curve, "-", label=name)
         told = "average prediction" if kind == "chosen" else "accuracy"
-        told += " (band: 95% interval)"
+        told += ", 95% interval"
         finish(place, f"{by}: {label}", axis, told)
     return figure
 
@@ -73,7 +73,7 @@ def by_depth(study: Study, results: Results, by: str) -> Figure | None:
         place.minorticks_off()
         place.set_xticks(deep, [str(layers) for layers in deep])
         place.yaxis.set_major_formatter("{x:.0%}")
-        finish(place, f"{by}: {label}", "layers", "accuracy, 95% interval (paper dashed)", top=None)
+        finish(place, f"{by}: {label}", "layers", "accuracy (paper dashed)", top=None)
     return figure
 
 

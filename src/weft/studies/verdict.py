@@ -32,6 +32,7 @@ from weft.studies.verdict_stages import (
     compiled_stage,
     followed_stages,
     minimal_stage,
+    stage_from,
     traced_stages,
 )
 from weft.tasks import solved_by, task
@@ -94,6 +95,15 @@ class Verdict:
     def stage(self, name: StageName, of: str) -> Stage | None:
         """The first of a kind, where there is one."""
         return next((one for one in self.stages if (one.name, one.of) == (name, of)), None)
+
+
+def load_verdict(path: Path) -> Verdict:
+    """A verdict that was written as JSON."""
+    values = read_json(path)
+    values.pop("seeds")  # which follows from the rest
+    stages = tuple(stage_from(one) for one in values.pop("stages"))
+    made = tuple(values.pop("made"))
+    return Verdict(**values, stages=stages, made=made)
 
 
 def verdict(

@@ -68,7 +68,9 @@ def agreements(found: Verdict) -> tuple[list[str], list[list[str]]]:
     for stage in found.stages:
         for one in stage.agreement:
             label = f"{stage.name} {stage.of}" + (f", run {stage.run}" if stage.run else "")
-            for what, shares in (("", one.shares), (" where that is wrong", one.misses)):
+            some = any(share.count for share in one.misses.values())
+            misses = [(" where that is wrong", one.misses)] if some else []
+            for what, shares in [("", one.shares), *misses]:
                 cells = [str(shares[split]) if split in shares else "–" for split in found.splits]
                 table.append([label, f"{one.program}{what}", *cells])
     return header, table
@@ -158,7 +160,7 @@ def bars(found: Verdict) -> Any:
             place,
             split,
             "",
-            "accuracy, 95% interval (the paper's: a dash)",
+            "accuracy (dash: the paper's)",
             top=1.2,
             beside=len(kinds),
         )
@@ -188,5 +190,5 @@ def by_axis(found: Verdict, axis: str) -> Any:
             dashes = "--" if stage.name == "streams" else "-"
             name = stage.of if stage.name != "streams" else f"{stage.of}, whole model"
             band(place, curve, dashes, label=name)
-        finish(place, title, axis, "accuracy (band: 95% interval)")
+        finish(place, title, axis, "accuracy, 95% interval")
     return figure

@@ -19,8 +19,8 @@ import numpy as np
 from weft.errors import WeftError
 from weft.language.ranges import UNDEFINED
 from weft.statistics import Share
-from weft.studies.agreement import Agreement, Answers
-from weft.studies.results import Curve, curves_of, pairs_of
+from weft.studies.agreement import Agreement, Answers, agreement_from
+from weft.studies.results import Curve, curve_from, curves_of, pairs_of
 from weft.tasks import Batch, Task, task
 from weft.theory import Outcome, generalises, minimal
 from weft.training.config import TrainingConfig
@@ -81,6 +81,18 @@ class Stage:
             "curves": {axis: pairs_of(curve) for axis, curve in self.curves.items()},
             "agreement": [one.as_dict() for one in self.agreement],
         }
+
+
+def stage_from(values: Mapping[str, Any]) -> Stage:
+    """The stage that `as_dict` wrote."""
+    return Stage(
+        **{
+            **values,
+            "shares": {split: Share.from_dict(one) for split, one in values["shares"].items()},
+            "curves": {axis: curve_from(pairs) for axis, pairs in values["curves"].items()},
+            "agreement": tuple(agreement_from(one) for one in values["agreement"]),
+        }
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
