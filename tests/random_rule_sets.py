@@ -27,7 +27,7 @@ many = settings(few, max_examples=3000, derandomize=False, phases=list(Phase))
 def variables(*sizes: int, head: bool = False) -> dict[str, Variable]:
     made = {
         name: Variable(name, categorical(size), NOWHERE, default=0)
-        for name, size in zip("abc", sizes, strict=False)
+        for name, size in zip("abcd", sizes, strict=False)
     }
     if head:
         made["h"] = Variable("h", categorical(2), NOWHERE, is_head=True)

@@ -47,7 +47,8 @@ def test_tables_in_the_terminal_and_as_markdown(tmp_path: Path) -> None:
     (tmp_path / "train.txt").write_text("1\n10\n11\n")
     (tmp_path / "test.txt").write_text("0\n\n110\n")
     given = ("parity", "--train", f"{tmp_path}/train.txt", "--test", f"{tmp_path}/test.txt")
-    shown = weft("minimal", *given, "--full", "--forms", "--rules", "--dropped")
+    shown = weft("minimal", *given, "--full", "--forms", "--rules", "--dropped",
+                 "--reading", "exclusive")  # fmt: skip
     for part in (
         "3 training inputs",
         "'documented'",
@@ -55,12 +56,39 @@ def test_tables_in_the_terminal_and_as_markdown(tmp_path: Path) -> None:
         "done_left = 1, parity_left = 1 => parity: 1 -> 0",
         "constraint parity_left in `done = 0, done_left = 1, parity_left = 1 => parity: 0 -> 1`",
         "does not solve",
+        "Definition 1 by the reading 'exclusive'",
+        "warning: fewer than 100 tests of",
+        " of 2 right, ",
     ):
         assert part in " ".join(shown.split()), part
     written = weft("minimal", *given, "--markdown")
     assert "| rules | 3 | 3 | 2 | 0 |" in written  # in 110 no parity of 0 is flipped
     assert f"| {tmp_path}/test.txt | 2 | 2 | 2 | 0 | 0 | 0 |" in written
     assert "The minimal program solves" in written
+
+
+def test_the_default_reading_is_that_of_the_optimum() -> None:
+    """What `--full` leaves is minimal for `weft optimum --removals`, whose default is the same."""
+    given = ("--train", "length<=4", "--size", "30", "--test", "length=6", "--full")
+    report = found("comparison", *given)
+    assert report["constraints"]["reading"] == "weights"
+    shown = " ".join(weft("minimal", "comparison", *given).split())
+    assert "Definition 1 by the reading 'weights': a constraint can go if no training" in shown
+    less = found("comparison", *given, "--reading", "logic")
+    more = found("comparison", *given, "--reading", "exclusive")
+    left = [one["constraints"]["left"] for one in (less, report, more)]
+    assert left == sorted(left)
+    assert less["rules"] < report["rules"] == more["rules"]
+    said = weft("minimal", "parity", "--train", "train", "--full", "--reading", "logics", code=2)
+    assert "no reading 'logics' of definition 1. Did you mean 'logic'?" in said
+
+
+def test_shares_have_n_and_an_interval() -> None:
+    report = found("parity-sum", "--train", "length<=9", "--test", "length=19", "--tests", "150")
+    (test,) = report["tests"]
+    assert (test["n"], test["right"] / 150) == (150, test["share"])
+    assert test["low"] < test["share"] < test["high"]
+    assert test["intervals"]["covered"]["right"] == test["covered"]
 
 
 def test_what_is_not_right_is_shown_with_its_reason() -> None:

@@ -45,6 +45,16 @@ def test_removals_decide_what_coordinates_do_not() -> None:
     assert "W1[1, edge=0] down, b1[1] up, as no state fails edge=0 alone" in shown
 
 
+def test_the_reading_of_definition_1_is_said_and_can_be_chosen() -> None:
+    given = ("optimum", "rule-110", "--samples", "50", "--removals")
+    assert "definition 1 by the reading 'weights': a constraint can go if" in weft(*given, code=1)
+    found = json.loads(weft(*given, "--reading", "exclusive", "--json", code=1))
+    assert (found["reading"], found["minimal"]) == ("exclusive", False)
+    assert found["removable"].endswith("needs no constraint on edge")
+    assert found["offender"] is None  # a strict optimum of coordinates, and yet not minimal
+    assert "no reading 'weight' of definition 1" in weft(*given, "--reading", "weight", code=2)
+
+
 def test_bad_input_is_one_line(tmp_path: Path) -> None:
     assert "categorical variables alone" in weft("optimum", "parity-sum", code=2)
     assert "alpha is 0" in weft("optimum", "parity", "--alpha", "0", code=2)

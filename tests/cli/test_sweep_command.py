@@ -53,6 +53,8 @@ def test_a_sweep_runs_every_cell_once_and_goes_on_where_it_was(tmp_path: Path) -
     assert set(written) == {row["run"] for row in rows}
     again = weft("sweep", str(file), "--runs", str(runs))
     assert again.count("done") == 2
+    assert again.count(" of 8") >= 2
+    assert "warning: fewer than 100 tests of train (8)" in again
     after = {
         run.name: (run.folder / "result.json").stat().st_mtime_ns for run in RunStore(runs).runs()
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import shutil
 import signal
 from pathlib import Path
 from typing import Any
@@ -152,6 +153,41 @@ def test_evaluation_gives_the_figures_of_the_run(runs: Path) -> None:
     assert text.startswith("longer ")
     assert "\n  ones " in text
     assert "train" not in text
+
+
+def test_every_share_has_n_and_an_interval_and_few_tests_a_warning(runs: Path) -> None:
+    """In the table of `train`, in `eval` with and without an axis, in `runs`, and in JSON."""
+    name = names(runs)[0]
+    result = RunStore(runs).find(name).result
+    assert result is not None
+    told = {split: str(share) for split, share in result.shares.items()}
+    assert set(told) == set(result.accuracy)
+    trained = weft("train", "parity", *QUICK, "seed=0", "--runs", str(runs), "--quiet")
+    listed = weft("runs", name, "--runs", str(runs))
+    for split, text in told.items():
+        assert f"\n{split:<14}{text}\n" in trained
+        assert f"{split} {text}" in listed
+        assert "[" in text
+    few = weft("eval", name, "--runs", str(runs), "--split", "longer", "--size", "7")
+    assert " of 7, loss" in few
+    assert "warning: fewer than 100 tests of longer (7)" in few
+    many = weft("eval", name, "--runs", str(runs), "--split", "longer", "--size", "100")
+    assert "warning" not in many
+    loaded = json.loads(weft("eval", name, "--runs", str(runs), "--size", "40", "--json"))
+    for one in loaded:
+        assert one["n"] == one["count"]
+        assert one["low"] <= one["share"] <= one["high"]
+
+
+def test_a_result_without_the_number_of_tests_says_so(runs: Path, tmp_path: Path) -> None:
+    """As runs of earlier versions have it."""
+    source = RunStore(runs).find(names(runs)[0]).folder
+    folder = tmp_path / source.name
+    shutil.copytree(source, folder)
+    values = json.loads((folder / "result.json").read_text())
+    del values["tests"]
+    (folder / "result.json").write_text(json.dumps(values))
+    assert "%, n unknown" in weft("runs", "--runs", str(tmp_path))
 
 
 def test_runs_are_listed_queried_compared_and_deleted(runs: Path, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from weft.errors import WeftError
+from weft.statistics import Mean, Share
 from weft.studies import STUDIES, Scale, Study, study
 from weft.studies.parity import PAPER as PARITY_TABLE
 from weft.studies.report import markdown, table, write_report
@@ -82,7 +83,8 @@ def test_results_are_those_of_the_runs(tmp_path: Path) -> None:
     found = collect(one, "tiny", runs, "command")
     assert found.finished == 3
     stored = json.loads((runs / cells[0].config.hash / "result.json").read_text())
-    assert found.lines[0].accuracy["longer"][0] == stored["accuracy"]["longer"]
+    assert found.lines[0].accuracy["longer"][0].share == stored["accuracy"]["longer"]
+    assert stored["tests"]["longer"] == found.lines[0].accuracy["longer"][0].count == 64
     assert len(found.lines[0].accuracy["train"]) == 2
     assert found.lines[1].statuses == ("done", "unfinished")
     assert set(found.lines[0].curves) == {"length", "ones"}
@@ -99,8 +101,26 @@ def _reported(one: Study, found, folder: Path) -> None:
     assert rows[0][6] == "65%"  # the paper's, beside ours
     page = markdown(one, found)
     assert "    command\n" in page
-    assert f"({min(found.lines[0].accuracy['train']):.1%} to" in page
+    assert str(Mean(found.lines[0].accuracy["train"])) in page
+    assert str(found.lines[1].accuracy["train"][0]) in page
+    assert "95% t interval over seeds" in page
+    assert "**warning: fewer than 100 tests of length ≤ 20 (64)" in page
     written = write_report(one, found, folder / "report")
     assert [path.suffix for path in written] == [".md", ".json", ".svg", ".svg", ".svg"]
     assert all(path.stat().st_size > 500 for path in written)
     assert "parity-tiny-length.svg" in written[0].read_text()
+
+
+PAGES = Path(__file__).parents[2] / "docs" / "results"
+
+
+@pytest.mark.parametrize("name", ["parity", "scan"])
+def test_committed_pages_are_those_of_their_values(name: str) -> None:
+    """With n and interval in every cell; n is that of the test sets as they are today."""
+    results = load_results(PAGES / f"{name}-small.json")
+    one = study(name).only(sorted({label for line in results.lines for label in line.labels}))
+    pictures = [(f"{name}-small-{wanted.name}.svg", wanted.shown) for wanted in one.figures]
+    assert (PAGES / f"{name}-small.md").read_text() == markdown(one, results, pictures)
+    for line in results.lines:
+        for shares in line.accuracy.values():
+            assert all(isinstance(share, Share) and share.count > 0 for share in shares)

@@ -3,22 +3,36 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+import weft
 from weft.cli import app
 from weft.errors import WeftError
 from weft.programs import LIBRARY
+from weft.statistics import Share
 from weft.studies import Verdict, verdict
-from weft.studies.verdict import task_of_program
+from weft.studies.agreement import Answers, agreement
+from weft.studies.verdict import load_verdict, task_of_program
 from weft.studies.verdict_report import markdown, rows, write_verdict
-from weft.studies.verdict_stages import described, followed_stages, traced_stages
-from weft.tasks import TASKS, solved_by, task
-from weft.training import TrainingConfig, override, stream_config, trace_config, train
+from weft.studies.verdict_stages import (
+    SameTests,
+    described,
+    followed_stages,
+    predictions_on,
+    traced_stages,
+)
+from weft.tasks import TASKS, Batch, solved_by, task
+from weft.theory import minimal
+from weft.training import RunStore, TrainingConfig, override, stream_config, trace_config, train
+from weft.training.evaluating import Predictions, evaluate
+from weft.training.program_task import ProgramTask
 
 SHORT = {"length": 6, "longer": 10}
 PROGRAMS = ["parity", "parity-absolute", "parity-sum"]
@@ -49,12 +63,18 @@ class Mine(weft.Program):
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory) -> Verdict:
-    """Three programs, and one model that hardly learned from answers."""
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One model that hardly learned from answers, and one of another setting."""
     runs = tmp_path_factory.mktemp("runs")
     changes = ["parameters.length=6", "parameters.longer=10", "steps=2", "evaluation.size=32"]
     train(override(TrainingConfig(task="parity"), changes), runs=runs, device="cpu")
     train(override(TrainingConfig(task="parity"), [*changes[2:]]), runs=runs, device="cpu")
+    return runs
+
+
+@pytest.fixture(scope="module")
+def found(runs: Path) -> Verdict:
+    """Three programs, and what was learned."""
     return verdict(PROGRAMS, parameters=SHORT, examples=2000, tests=100, runs=runs)
 
 
@@ -62,7 +82,7 @@ def test_compiled_programs_are_right_on_every_split(found: Verdict) -> None:
     for name in PROGRAMS:
         stage = found.stage("compiled", name)
         assert stage is not None
-        assert set(stage.accuracy.values()) == {1.0}
+        assert {share.share for share in stage.shares.values()} == {1.0}
         assert set(stage.curves) == {"length", "ones"}
 
 
@@ -72,16 +92,16 @@ def test_predictions_are_those_of_figure_4(found: Verdict) -> None:
     assert relative is not None
     assert absolute is not None
     assert counted is not None
-    assert set(relative.accuracy.values()) == {1.0}
-    assert absolute.accuracy["train"] == 1.0
-    assert absolute.accuracy["longer"] < 0.7
+    assert {share.share for share in relative.shares.values()} == {1.0}
+    assert absolute.shares["train"].share == 1.0
+    assert absolute.shares["longer"].share < 0.7
     assert "tests do not halt" in absolute.details
-    assert counted.accuracy["train"] == 1.0
-    assert {counted.curves["ones"][ones] for ones in range(7)} == {1.0}
-    assert counted.accuracy["more-ones"] < 0.7
+    assert counted.shares["train"].share == 1.0
+    assert {counted.curves["ones"][ones].share for ones in range(7)} == {1.0}
+    assert counted.shares["more-ones"].share < 0.7
     lengths = absolute.curves["length"]
-    assert {share for length, share in lengths.items() if length <= 6} == {1.0}
-    assert lengths[9] < 1.0
+    assert {share.share for length, share in lengths.items() if length <= 6} == {1.0}
+    assert lengths[9].share < 1.0
 
 
 def test_runs_of_the_same_task_are_found_and_no_others(found: Verdict) -> None:
@@ -96,22 +116,100 @@ def test_runs_of_the_same_task_are_found_and_no_others(found: Verdict) -> None:
 
 def test_the_page_has_all_of_it(found: Verdict, tmp_path: Path) -> None:
     header, table = rows(found)
-    assert header == ["", "of", "train", "longer", "more-ones", "details"]
+    counts = {split: found.tests(split) for split in found.splits}
+    assert header == ["", "of", *(f"{s} (n = {n})" for s, n in counts.items()), "details"]
     assert len(table) == 10
-    assert "100.0%" in table[0][2]
+    assert table[0][2] == str(Share(counts["train"], counts["train"])).partition(" of ")[0]
     written = write_verdict(found, tmp_path)
     assert [path.name for path in written] == [
         "parity-verdict.md", "parity-verdict.json", "parity-verdict-bars.svg",
         "parity-verdict-length.svg", "parity-verdict-ones.svg",
     ]  # fmt: skip
     assert all(path.stat().st_size > 500 for path in written)
-    assert json.loads(written[1].read_text())["stages"][0]["name"] == "compiled"
-    assert "| minimal | parity-absolute | 100.0% |" in markdown(found)
+    assert load_verdict(written[1]) == found
+    values = json.loads(written[1].read_text())["stages"]
+    assert values[0]["name"] == "compiled"
+    assert set(values[0]["shares"]["longer"]) == {"share", "right", "n", "low", "high"}
+    page = markdown(found)
+    assert "| minimal | parity-absolute | 100.0% [" in page
+    assert "**warning: fewer than 100 tests of train (" in page
+    assert "## Answer by answer" in page
+
+
+def test_every_stage_has_the_same_tests(found: Verdict) -> None:
+    """A run that was tested on fewer is tested again, on those of the verdict."""
+    learned = next(stage for stage in found.stages if stage.name == "end to end")
+    for split in found.splits:
+        counts = {stage.shares[split].count for stage in found.stages if stage.shares}
+        assert counts == {learned.shares[split].count}
+    assert learned.shares["longer"].count == 100  # and 32 when it was trained
+
+
+def predictions(answers: list[int], right: list[int]) -> Answers:
+    """Answers to tests of one token, each with one target."""
+    targets = np.array(right)[:, None]
+    batch = Batch(tokens=0 * targets, lengths=np.ones(len(right), np.int64), targets=targets)
+    chosen = np.array(answers)[:, None]
+    one = Predictions(split="longer", batch=batch, chosen=chosen, loss=0.0)
+    return Answers(predictions={"longer": one}, names=("even", "odd"), form="tags")
+
+
+def test_agreement_is_counted_example_by_example() -> None:
+    """Both are right on two of four, and yet agree on two tests alone, one of them a miss."""
+    right = [0, 0, 1, 1]
+    predicted, learned = predictions([0, 1, 1, 0], right), predictions([0, 1, 0, 1], right)
+    found = agreement("parity", predicted, learned)
+    assert found is not None
+    assert found.shares["longer"] == Share(2, 4)
+    assert found.misses["longer"] == Share(1, 2)
+    failed = agreement("parity", predictions([0, -2, 1, -2], right), predictions([0] * 4, right))
+    assert failed is not None
+    assert (failed.shares["longer"], failed.misses["longer"]) == (Share(1, 4), Share(0, 2))
+    assert agreement("parity", predicted, replace(learned, form="text")) is None
+
+
+def test_learned_models_are_compared_with_the_minimal_program(found: Verdict, runs: Path) -> None:
+    """By running minimal program and model on one test at a time."""
+    learned = next(stage for stage in found.stages if stage.name == "end to end")
+    assert [one.program for one in learned.agreement] == PROGRAMS
+    inner = task("parity", **SHORT)
+    asked = ProgramTask(inner=inner, program=weft.program("parity-sum"))
+    left = minimal(asked.program, list(asked.inputs(0, 2000)))
+    model = RunStore(runs).find(learned.run).model()
+    tests = inner.test_set("more-ones", 100)
+    alike, missed = [], []
+    for row, (question, (_, answer)) in enumerate(
+        zip(inner.asked(tests), inner.examples(tests), strict=True)
+    ):
+        predicted = str(weft.run(left.program, question).result)
+        one = evaluate(model, {"one": tests.take(slice(row, row + 1))})["one"]
+        (chosen,) = one.chosen[one.batch.targets >= 0]
+        alike.append(inner.answers[chosen] == predicted)
+        missed.append((predicted,) != answer)
+    assert learned.agreement[2].shares["more-ones"] == Share.of(alike)
+    wrong = [same for same, miss in zip(alike, missed, strict=True) if miss]
+    assert learned.agreement[2].misses["more-ones"] == Share.of(wrong)
+    compiled = found.stage("compiled", "parity")
+    assert compiled is not None
+    assert compiled.agreement == ()
+
+
+def test_runs_that_differ_in_their_seed_have_a_mean(found: Verdict) -> None:
+    learned = next(stage for stage in found.stages if stage.name == "end to end")
+    more = {split: Share(share.count, share.count) for split, share in learned.shares.items()}
+    other = replace(learned, run="other", shares=more)
+    both = replace(found, stages=(*found.stages, other))
+    ((stages, means),) = both.seeds()
+    assert [stage.run for stage in stages] == [learned.run, "other"]
+    assert means["longer"].mean == pytest.approx((learned.shares["longer"].share + 1) / 2)
+    assert rows(both)[1][-1][-1] == "mean of 2 seeds, 95% t interval over seeds"
+    assert both.as_dict()["seeds"][0]["splits"]["longer"]["seeds"] == 2
 
 
 def test_the_paper_stands_beside_its_own_setting() -> None:
-    [stage] = traced_stages("parity-absolute", task("parity"), {}, Path("nowhere"), "", "cpu")
-    assert stage.paper == {"train": 1.0, "longer": 0.52, "more-ones": 0.51}
+    tests = SameTests(task("parity"), 5)
+    [tested] = traced_stages("parity-absolute", tests, {}, Path("nowhere"), "", "cpu")
+    assert tested.stage.paper == {"train": 1.0, "longer": 0.52, "more-ones": 0.51}
 
 
 def test_models_are_told_in_a_few_words() -> None:
@@ -136,7 +234,7 @@ def test_there_is_a_verdict_on_every_program(name: str, tmp_path: Path) -> None:
     found = verdict([name], examples=60, tests=5, runs=tmp_path, device="cpu")
     compiled = found.stage("compiled", name)
     assert compiled is not None
-    assert set(compiled.accuracy.values()) == {1.0}
+    assert {share.share for share in compiled.shares.values()} == {1.0}
     assert found.stage("minimal", name) is not None
     assert found.task in (name, *solved_by(name))
 
@@ -163,7 +261,11 @@ def test_a_program_of_ones_own_is_trained_and_judged(tmp_path: Path) -> None:
     assert found.exit_code == 0, found.output
     stages = json.loads(found.stdout)["stages"]
     assert [stage["name"] for stage in stages] == ["compiled", "minimal", "traces", "end to end"]
-    assert stages[0]["accuracy"] == {"train": 1.0, "longer": 1.0}
+    assert {split: one["share"] for split, one in stages[0]["shares"].items()} == {
+        "train": 1.0,
+        "longer": 1.0,
+    }
+    assert stages[2]["agreement"][0]["program"] == name
     assert all(stage["run"] for stage in stages[2:])
     [page] = (tmp_path / "out").glob("*mine-py-Mine-verdict.md")
     assert page.read_text().startswith(f"# {name}: expressible, predicted, learned")
@@ -177,7 +279,8 @@ def test_the_command_learns_what_is_missing(tmp_path: Path) -> None:
     found = CliRunner().invoke(app, [*given, "--learn", "small"])
     assert found.exit_code == 0, found.output
     stages = {stage["name"]: stage for stage in json.loads(found.stdout)["stages"]}
-    assert stages["traces"]["accuracy"]["longer"] == 1.0
+    assert stages["traces"]["shares"]["longer"]["share"] == 1.0
+    assert stages["traces"]["agreement"][0]["shares"]["longer"]["share"] == 1.0
     wrong = CliRunner().invoke(app, ["verdict", "parity", "--learn", "much"])
     assert "no recipe 'much'" in str(wrong.exception)
 
@@ -192,13 +295,56 @@ def test_runs_from_traces_and_streams_are_found_whatever_else_they_differ_in(
     learned = override(config, ["steps=600", "batch=64"])
     for one in (config, learned, replace(config, parameters={})):
         train(one, runs=tmp_path, device="cpu")
-    found = traced_stages("parity", task("parity", **SHORT), SHORT, tmp_path, "", "cpu")
+    tests = SameTests(task("parity", **SHORT), 20)
+    tested = traced_stages("parity", tests, SHORT, tmp_path, "", "cpu")
+    found = [one.stage for one in tested]
     assert [stage.run for stage in found] == [learned.hash, config.hash]
-    assert found[0].accuracy["train"] > 0.9 > found[1].accuracy["train"]
+    assert found[0].shares["train"].share > 0.9 > found[1].shares["train"].share
     assert found[1].details.startswith("hidden 64 x 64, drawn by counts, seed 0, 3 steps")
     streams = override(stream_config("parity", "parity"), [*short, "batch=4"])
     streams = replace(streams, parameters=SHORT)
     train(streams, runs=tmp_path, device="cpu")
-    found = followed_stages("parity", task("parity", **SHORT), SHORT, tmp_path)
-    assert [one.run for one in found] == [streams.hash]
-    assert not followed_stages("parity-absolute", task("parity", **SHORT), SHORT, tmp_path)
+    followed = followed_stages("parity", tests, SHORT, tmp_path)
+    assert [one.stage.run for one in followed] == [streams.hash]
+    assert not followed_stages("parity-absolute", tests, SHORT, tmp_path)
+
+
+def test_predictions_of_a_run_are_used_if_its_tests_are_those_of_the_verdict(
+    tmp_path: Path,
+) -> None:
+    """The beginning of a larger test set is used as it is; other tests are evaluated."""
+    changes = ["parameters.length=6", "parameters.longer=10", "steps=2", "evaluation.size=32"]
+    config = override(TrainingConfig(task="parity"), changes)
+    train(config, runs=tmp_path, device="cpu")
+    run = RunStore(tmp_path).find(config.hash)
+    inner = task("parity", **SHORT)
+    fewer = {"longer": inner.test_set("longer", 20)}
+    known = predictions_on(run, inner, fewer)
+    np.testing.assert_array_equal(
+        known["longer"].chosen[:, -1], run.predictions("longer").chosen[:20, -1]
+    )
+    again = evaluate(run.model(), fewer)["longer"]
+    np.testing.assert_array_equal(known["longer"].right, again.right)
+    more = predictions_on(run, inner, {"longer": inner.test_set("longer", 50)})
+    assert more["longer"].share.count == 50
+    for checkpoint in run.folder.glob("checkpoint-*"):
+        shutil.rmtree(checkpoint)
+    assert predictions_on(run, inner, {"longer": inner.test_set("longer", 50)}) == {}
+    assert predictions_on(run, inner, fewer)["longer"].share == known["longer"].share
+
+
+def test_the_committed_page_is_that_of_its_values() -> None:
+    """On equal tests, `parity-count` is learned as predicted to the example."""
+    folder = Path(__file__).parents[2] / "docs" / "results"
+    found = load_verdict(folder / "parity-verdict.json")
+    shown = {"bars": "split (figure 4)", "length": "length (figure 5)", "ones": "ones (figure 5)"}
+    pictures = [(f"parity-verdict-{name}.svg", f"Accuracy by {of}") for name, of in shown.items()]
+    assert (folder / "parity-verdict.md").read_text() == markdown(found, pictures)
+    for stage in found.stages:
+        assert {share.count for share in stage.shares.values()} <= {2048}
+    counted = [s for s in found.stages if s.name == "traces" and "count" in s.of]
+    assert counted
+    for stage in counted:
+        [one] = stage.agreement
+        assert {share.share for share in one.shares.values()} == {1.0}
+        assert one.misses["longer"].count > 100

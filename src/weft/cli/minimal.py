@@ -30,6 +30,10 @@ Tests = Annotated[int, typer.Option("--tests", min=1, help="How many test inputs
 Full = Annotated[
     bool, typer.Option("--full", help="Constraints that training does not need go too.")
 ]
+ReadingName = Annotated[
+    str,
+    typer.Option("--reading", help="With --full: of definition 1; weights, logic or exclusive."),
+]
 Tries = Annotated[int, typer.Option("--tries", min=1, help="With --full: try so many orders.")]
 Seed = Annotated[
     int | None, typer.Option("--seed", help="With --full: an order drawn from a seed.")
@@ -56,6 +60,7 @@ def minimal_command(
     size: Size = 10_000,
     tests: Tests = 1_000,
     full: Full = False,
+    reading: ReadingName = "weights",
     tries: Tries = 1,
     seed: Seed = None,
     forms: Forms = False,
@@ -69,6 +74,9 @@ def minimal_command(
 ) -> None:
     """Leave of a program what training inputs use; does that still solve the test inputs?
 
+    With --full, constraints go too, by definition 1 of the ALTA paper. The default reading of it,
+    weights, is that of `weft optimum --removals`: what is left compiles to a strict optimum.
+
     Examples:
 
       weft minimal parity-sum --train train --test longer --test more-ones
@@ -80,16 +88,19 @@ def minimal_command(
       weft minimal dyck --train "length<=8" --test length=9..20 --full --tries 10
     """
     from weft.programs import program
+    from weft.theory.definition import reading_named
     from weft.theory.minimal_report import Report
     from weft.theory.minimising import minimal
     from weft.theory.splits import split_inputs
 
+    of_definition = reading_named(reading)
     found = program(name)
     inputs = split_inputs(found, name, train, size=size)
     shape = _known_form(form)
     left = minimal(
-        found, inputs, constraints=full, form=shape, seed=seed, tries=tries, layers=layers
-    )
+        found, inputs, constraints=full, reading=of_definition, form=shape, seed=seed,
+        tries=tries, layers=layers,
+    )  # fmt: skip
     outcomes = tuple((each, _tested(left, name, each, tests, layers)) for each in test or ())
     report = Report(name, left, train, outcomes)
     if json:
@@ -121,7 +132,7 @@ def _known_form(form: str) -> Form:
 def _forms(left: Minimal) -> int:
     from weft.theory.antecedents import minimal_forms
 
-    return len(minimal_forms(left.fired, left.used))
+    return len(minimal_forms(left.fired, left.used, reading=left.reading))
 
 
 def _print(report: Report) -> None:
@@ -133,6 +144,8 @@ def _print(report: Report) -> None:
     if report.tests:
         console.print()
         console.print(_rich(report.outcomes()))
+        for line in report.warnings():
+            console.print(line, soft_wrap=True)
 
 
 def _rich(table: Table) -> Any:

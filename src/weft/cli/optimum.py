@@ -33,6 +33,12 @@ def optimum_command(
     removals: Annotated[
         bool, typer.Option("--removals", help="Also along removals of single constraints.")
     ] = False,
+    reading: Annotated[
+        str,
+        typer.Option(
+            "--reading", help="With --removals: of definition 1; weights, logic or exclusive."
+        ),
+    ] = "weights",
     layers: Annotated[
         int | None, typer.Option("--layers", min=0, help="For programs that do not halt.")
     ] = None,
@@ -42,7 +48,8 @@ def optimum_command(
 
     The loss is that of training from traces: how far outputs are off, and a regulariser. Yes, or
     the first parameter that says no, and then exits with 1. With --removals it is yes if and only
-    if no unit, and no constraint of a guard, could go without changing an output.
+    if no unit, and no constraint of a guard, could go without changing an output: the rules are
+    minimal by the reading `weights` of definition 1, as after `weft minimal --full`.
 
     Examples:
 
@@ -53,6 +60,7 @@ def optimum_command(
       weft optimum addition --inputs sums.txt --alpha 0.1 --json
     """
     from weft.programs import program
+    from weft.theory.definition import reading_named
     from weft.theory.derivatives import Penalty
     from weft.theory.optimum import alpha_limit, check_rules
     from weft.theory.reconstruction_states import require_categorical, sample_inputs, states_of
@@ -60,13 +68,14 @@ def optimum_command(
     found = program(name)
     require_categorical(found)
     penalty = Penalty(alpha, "l2" if square else "l1")
+    of_definition = reading_named(reading)
     if inputs is not None:
         given: list[Any] = _lines(inputs)
     else:
         given = sample_inputs(found, samples, max_length, seed, layers)
     states = states_of(found, given, layers=layers)
     rules = list(_fired(found, states) if fired else found.rules)
-    answer = check_rules(rules, states, penalty, removals=removals)
+    answer = check_rules(rules, states, penalty, removals=removals, reading=of_definition)
     limit = alpha_limit(rules, states, penalty.kind) if answer and not removals else None
     if json:
         print_json(_plain(found, len(given), answer, limit))
@@ -119,9 +128,19 @@ def _plain(program: Program, inputs: int, answer: Optimum, limit: float | None) 
         "alpha": answer.penalty.alpha,
         "regulariser": answer.penalty.kind,
         "removals": answer.removals,
+        "reading": answer.reading,
+        "minimal": minimal_by(answer),
+        "removable": answer.offence and answer.offence.show(program.variables),
         "alpha_limit": limit,
         "offender": offender,
     }
+
+
+def minimal_by(answer: Optimum) -> bool | None:
+    """Whether the rules are minimal by the reading that was asked for; None if none was."""
+    if answer.reading is None:
+        return None
+    return bool(answer) if answer.reading == "weights" else answer.offence is None
 
 
 def _show(program: Program, inputs: int, answer: Optimum, limit: float | None) -> None:
@@ -130,11 +149,20 @@ def _show(program: Program, inputs: int, answer: Optimum, limit: float | None) -
         f"{inputs:,} inputs: {answer.states:,} distinct states of {answer.total:,}; "
         f"{units}; {answer.penalty.kind.upper()}, alpha {answer.penalty.alpha:g}"
     )
+    if answer.reading is not None:
+        from weft.theory.definition import READINGS
+
+        print(f"definition 1 by the reading '{answer.reading}': {READINGS[answer.reading]}")
+        if answer.offence is not None:
+            print(f"not minimal: {answer.offence.show(program.variables)}")
+        elif answer.reading != "weights":
+            print("minimal by this reading")
     named = answer.offender
     if named is None:
         also = ", and along every removal of a constraint: the rules are minimal here"
         until = "" if limit is None else f", for every alpha below {limit:g}"
-        print(f"a strict coordinate-wise optimum{also if answer.removals else until}")
+        beyond = also if answer.reading == "weights" else until
+        print(f"a strict coordinate-wise optimum{beyond}")
         return
     where = f"  ({named.rule.where})" if named.rule.where else ""
     print(f"no strict optimum: {named.parameter}, as {named.why}")

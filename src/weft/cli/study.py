@@ -136,14 +136,12 @@ def _run(
 
 
 def _show(study: Study, results: Results, json: bool) -> None:
-    from dataclasses import asdict
-
     from rich.table import Table
 
-    from weft.studies.report import table
+    from weft.studies.report import table, warnings_of
 
     if json:
-        print_json(asdict(results))
+        print_json(results.as_dict())
         return
     header, rows = table(study, results)
     shown = Table(box=None, pad_edge=False, title=study.title, title_justify="left")
@@ -153,3 +151,5 @@ def _show(study: Study, results: Results, json: bool) -> None:
     for row in rows:
         shown.add_row(*row)
     print_whole(shown)
+    for line in warnings_of(study, results):
+        print(line)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,6 +12,7 @@ from weft.cli.options import Json, new_console, print_json
 from weft.cli.train import Device, Runs
 
 if TYPE_CHECKING:
+    from weft.statistics import Share
     from weft.training.sweeping import Cell
 
 
@@ -76,15 +78,22 @@ def _report(cells: list[Cell], statuses: dict[str, str], runs: Path, json: bool)
         return
     from rich.table import Table
 
+    from weft.statistics import warnings
+    from weft.training.store import Run
+
+    ended = {row["run"]: Run(runs / row["run"]).result for row in rows}
+    results = {run: dict(one.told()) if one is not None else {} for run, one in ended.items()}
     splits = list(dict.fromkeys(split for row in rows for split in row["accuracy"]))
     table = Table(box=None, pad_edge=False)
     for column in ("cell", "run", "status", *splits):
         table.add_column(column, justify="right" if column in splits else "left")
     for row in rows:
-        found = [row["accuracy"].get(split) for split in splits]
-        shown = ["" if one is None else f"{one:.1%}" for one in found]
+        told = results[row["run"]]
+        shown = [told.get(split, "") for split in splits]
         table.add_row(" ".join(row["cell"]), row["run"], row["status"], *shown)
     new_console().print(table)
+    for line in warnings(_named(rows)):
+        new_console().print(line, soft_wrap=True)
 
 
 def _row(cell: Cell, status: str, runs: Path) -> dict[str, Any]:
@@ -92,9 +101,20 @@ def _row(cell: Cell, status: str, runs: Path) -> dict[str, Any]:
 
     result = Run(runs / cell.config.hash).result
     accuracy = {} if result is None else dict(result.accuracy)
+    shares = {} if result is None else result.shares
     return {
         "cell": list(cell.varied),
         "run": cell.config.hash,
         "status": status,
         "accuracy": accuracy,
+        "shares": {split: one.as_dict() for split, one in shares.items()},
     }
+
+
+def _named(rows: list[dict[str, Any]]) -> Iterator[tuple[str, Share]]:
+    """Each share with the name of its split."""
+    from weft.statistics import Share
+
+    for row in rows:
+        for split, share in row["shares"].items():
+            yield split, Share.from_dict(share)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,7 +13,7 @@ from weft.cli.options import Json, print_json
 from weft.errors import WeftError
 
 if TYPE_CHECKING:
-    from weft.tasks import Accuracy
+    from weft.statistics import Share
     from weft.training import Predictions, Result, Run, RunStore, TrainingConfig
 
 Runs = Annotated[Path, typer.Option("--runs", help="The folder of all runs.")]
@@ -97,15 +98,20 @@ def _start(task: str, traces: str, small: bool, whole: bool) -> TrainingConfig:
 def _print_result(name: str, folder: Path, result: Result, json: bool) -> None:
     from dataclasses import asdict
 
+    from weft.statistics import warnings
+
     if json:
-        print_json({"name": name, "folder": str(folder), **asdict(result)})
+        shares = {split: share.as_dict() for split, share in result.shares.items()}
+        print_json({"name": name, "folder": str(folder), **asdict(result), "shares": shares})
         return
     print(f"{'run':<14}{folder if folder.is_dir() else 'nothing is kept'}")
     print(f"{'status':<14}{result.status}{': ' * bool(result.message)}{result.message}")
     print(f"{'steps':<14}{result.step:,}")
     print(f"{'parameters':<14}{result.parameters:,}")
-    for split, accuracy in result.accuracy.items():
-        print(f"{split:<14}{accuracy:.1%}")
+    for split, share in result.told():
+        print(f"{split:<14}{share}")
+    for line in warnings(result.shares.items()):
+        print(line)
 
 
 def eval_command(
@@ -131,6 +137,7 @@ def eval_command(
 
       weft eval 3f2a --split longer --size 4096
     """
+    from weft.statistics import warnings
     from weft.training import RunStore
 
     found = RunStore(runs).find(run)
@@ -140,9 +147,11 @@ def eval_command(
         print_json([_entry(one, by, groups.get(split)) for split, one in tables.items()])
         return
     for split, one in tables.items():
-        print(f"{split:<14}{one.accuracy:>7.1%}  of {len(one.batch):,}, loss {one.loss:.4f}")
+        print(f"{split:<14}{one.share}, loss {one.loss:.4f}")
         for value, share in groups.get(split, {}).items():
-            print(f"  {by} {value:<8}{share.share:>7.1%}  of {share.count:,}")
+            print(f"  {by} {value:<8}{share}")
+    for line in warnings((split, one.share) for split, one in tables.items()):
+        print(line)
 
 
 def _evaluated(
@@ -158,18 +167,17 @@ def _evaluated(
     return evaluate(run.model(str(device_of(device))), tests, batch=wanted.batch)
 
 
-def _entry(
-    found: Predictions, axis: str | None, groups: dict[int, Accuracy] | None
-) -> dict[str, Any]:
+def _entry(found: Predictions, axis: str | None, groups: dict[int, Share] | None) -> dict[str, Any]:
     entry: dict[str, Any] = {
         "split": found.split,
         "accuracy": found.accuracy,
         "loss": found.loss,
         "count": len(found.batch),
+        **found.share.as_dict(),
     }
     if axis is not None and groups is not None:
         entry[axis] = [
-            {"value": value, "accuracy": share.share, "count": share.count}
+            {"value": value, "accuracy": share.share, "count": share.count, **share.as_dict()}
             for value, share in groups.items()
         ]
     return entry
@@ -215,10 +223,16 @@ def runs_command(
     if json:
         print_json([run.values() for run in found])
         return
+    from weft.statistics import warnings
+
     for place, run in enumerate(found):
         print(_line(run))
         for key, values in differing.items():
             print(f"  {key:<22}{values[place]}")
+    ended = [(run.name, run.result) for run in found if run.result is not None]
+    few = ((f"{name}'s {split}", one) for name, r in ended for split, one in r.shares.items())
+    for line in warnings(few):
+        print(line, file=sys.stderr)  # so that standard output has one line per run
 
 
 def _matching(store: RunStore, conditions: list[str]) -> list[Run]:
@@ -239,5 +253,5 @@ def _line(run: Run) -> str:
         return f"{start}".rstrip()
     if result.message:
         return f"{start.rstrip()}: {result.message} (after {result.step:,} steps)"
-    shares = "  ".join(f"{split} {share:.1%}" for split, share in result.accuracy.items())
+    shares = "  ".join(f"{split} {share}" for split, share in result.told())
     return f"{start}{result.step:>8,} steps  {shares}".rstrip()

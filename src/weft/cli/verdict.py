@@ -6,13 +6,18 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 from shlex import quote
-from typing import Annotated, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import typer
 
 from weft.cli.options import Json, new_console, print_json, print_whole
 from weft.cli.train import Device, Runs
 from weft.errors import WeftError
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from weft.studies.verdict import Verdict
 
 
 def verdict_command(
@@ -55,7 +60,7 @@ def verdict_command(
     if learn not in ("", "small", "paper"):
         raise WeftError(f"there is no recipe '{learn}'", remedy="Give small or paper")
     from weft.studies.verdict import verdict
-    from weft.studies.verdict_report import has_paper, rows, write_verdict
+    from weft.studies.verdict_report import write_verdict
     from weft.tasks.parameters import parameter
 
     found = verdict(
@@ -73,7 +78,7 @@ def verdict_command(
     if json:
         print_json(found.as_dict())
     else:
-        _print(found.splits, *rows(found), has_paper(found))
+        _print(found)
     for path in write_verdict(found, out) if out is not None else []:
         print(f"wrote {path}", file=sys.stderr)
 
@@ -90,19 +95,35 @@ def _command(programs: list[str], task: str, given: list[str], examples: int, te
     return " ".join([*words, f"--examples {examples}", f"--tests {tests}"])
 
 
-def _print(splits: dict[str, str], header: list[str], rows: list[list[str]], paper: bool) -> None:
-    """The table, and below it what there is to say about each column and row."""
+def _print(found: Verdict) -> None:
+    """The tables, and below them what there is to say about each column and row."""
+    from weft.studies.verdict_report import agreements, has_paper, rows, warnings_of
+
+    header, table = rows(found)
+    print_whole(_table(header[:-1], [row[:-1] for row in table]))
+    console = new_console()
+    console.print("\nIn square brackets: 95% intervals over the n tests, the same for all rows.")
+    if has_paper(found):
+        console.print("In brackets: what the paper reports.")
+    for line in warnings_of(found):
+        console.print(line, soft_wrap=True)
+    compared, alike = agreements(found)
+    if alike:
+        console.print("\nHow often learned models answer as minimal programs do:\n")
+        print_whole(_table(compared, alike))
+    console.print()
+    for split, told in found.splits.items():
+        console.print(f"{split}: {told}", soft_wrap=True)
+    for row in table:
+        console.print(f"{row[0]} {row[1]}: {row[-1]}", soft_wrap=True)
+
+
+def _table(header: list[str], rows: list[list[str]]) -> Table:
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False)
-    for column in header[:-1]:
+    for column in header:
         table.add_column(column, no_wrap=True)
     for row in rows:
-        table.add_row(*row[:-1])
-    print_whole(table)
-    console = new_console()
-    console.print("\nIn brackets: what the paper reports.\n" if paper else "")
-    for split, told in splits.items():
-        console.print(f"{split}: {told}", soft_wrap=True)
-    for row in rows:
-        console.print(f"{row[0]} {row[1]}: {row[-1]}", soft_wrap=True)
+        table.add_row(*row)
+    return table

@@ -188,6 +188,13 @@ def step(program: Program, state: dict[str, Any]) -> dict[str, Any]:
     """The state of one position after the step, heads' outputs as they were."""
     if program.listed_rules is not None:
         fired = program.listed_rules.transitions(read_state(program, state))
+        if (pair := program.listed_rules.disagreement(fired)) is not None:
+            one, other = (f"`{rule.show(program.variables)}`" for rule in pair)
+            raise StepFailure(
+                what=f"two rules hold together and disagree: {one}, {other}",
+                where=pair[1].where,
+                remedy="Add a constraint to one of them, so that they exclude each other",
+            )
         return {**state, **{rule.variable: rule.new for rule in fired}}
     content = StateContent(program, read_state(program, state))
     try:

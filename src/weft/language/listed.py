@@ -26,8 +26,16 @@ class Among:
         return value is not FAILED and value in self.values
 
 
+def _disagree(value: Any) -> Any:
+    raise ValueError("two rules that hold together disagree")
+
+
 def updates_from_rules(variables: Mapping[str, Variable], rules: RuleSet) -> Updates:
-    """The updates that a list of rules stands for; two rules that disagree are an error."""
+    """The updates that a list of rules stands for.
+
+    Two rules that can hold together and disagree are an error, or, if the rules are `partial`, an
+    update that fails where both hold.
+    """
     make = Expressions()
     values: dict[str, Expression] = {name: make.read(name) for name in variables}
     by_variable: dict[str, list[Rule]] = {}
@@ -35,7 +43,7 @@ def updates_from_rules(variables: Mapping[str, Variable], rules: RuleSet) -> Upd
         if not rule.is_reset:
             by_variable.setdefault(rule.variable, []).append(rule)
     for name, listed in by_variable.items():
-        values[name] = _Decision(make, variables, name, listed).expression
+        values[name] = _Decision(make, variables, name, listed, rules.partial).expression
     return Updates(variables, values, (), make)
 
 
@@ -43,9 +51,15 @@ class _Decision:
     """The rules of one variable as nested choices, one variable tested after the other."""
 
     def __init__(
-        self, make: Expressions, variables: Mapping[str, Variable], name: str, rules: list[Rule]
+        self,
+        make: Expressions,
+        variables: Mapping[str, Variable],
+        name: str,
+        rules: list[Rule],
+        partial: bool,
     ) -> None:
         self.make, self.variables, self.name, self.rules = make, variables, name, rules
+        self.partial = partial
         self.guards = [dict(rule.antecedent) for rule in rules]
         tested = Counter(tested for guard in self.guards for tested in guard)
         self.order = [tested for tested, _ in tested.most_common()]
@@ -80,6 +94,8 @@ class _Decision:
     def _outcome(self, left: list[int]) -> Expression:
         first, *others = (self.rules[rule] for rule in left)
         for other in others:
+            if other.new != first.new and self.partial:
+                return self.make.apply(_disagree, self.make.read(self.name), lazy=True)
             if other.new != first.new:
                 raise WeftError(
                     f"two rules that can hold together disagree: `{first.show(self.variables)}`, "

@@ -73,10 +73,24 @@ class RuleDiff:
 
 
 class RuleSet:
-    """Rules, in order. Iterate it, take its length, ask which fire in a state."""
+    """Rules, in order. Iterate it, take its length, ask which fire in a state.
 
-    def __init__(self, variables: Mapping[str, Variable], rules: Iterable[Rule] = ()) -> None:
+    Args:
+        variables: the program's.
+        rules: without resets of heads.
+        partial: whether two rules may hold together and disagree. The step then fails in that
+            state; otherwise a program with such rules is refused.
+    """
+
+    def __init__(
+        self,
+        variables: Mapping[str, Variable],
+        rules: Iterable[Rule] = (),
+        *,
+        partial: bool = False,
+    ) -> None:
         self.variables = variables
+        self.partial = partial
         self._rules = tuple(rules)
 
     def __iter__(self) -> Iterator[Rule]:
@@ -124,6 +138,15 @@ class RuleSet:
             if value is not UNDEFINED:
                 if self.variables[rule.variable].range.nearest(value) == rule.old:
                     yield rule
+
+    def disagreement(self, fired: Iterable[Rule]) -> tuple[Rule, Rule] | None:
+        """The first two of some rules that write different values to one variable."""
+        first: dict[str, Rule] = {}
+        for rule in fired:
+            other = first.setdefault(rule.variable, rule)
+            if other.new != rule.new:
+                return other, rule
+        return None
 
     def apply(self, state: Mapping[str, Any]) -> dict[str, Any]:
         """The state after the rules have fired, resets left out."""

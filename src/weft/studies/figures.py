@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from weft.errors import WeftError
-from weft.studies.results import Line, Results
+from weft.studies.results import Curve, Line, Results
 from weft.studies.study import Study
 
 if TYPE_CHECKING:
@@ -41,8 +41,9 @@ def along(study: Study, results: Results, axis: str, by: str, kind: str) -> Figu
         for line in lines:
             curve = _curve(line, axis, kind)
             name = _name(study, line, by)
-            place.plot(list(curve), list(curve.values()), label=name, linewidth=1.2)
+            band(place, curve, "-", label=name)
         told = "average prediction" if kind == "chosen" else "accuracy"
+        told += ", 95% interval"
         finish(place, f"{by}: {label}", axis, told)
     return figure
 
@@ -61,6 +62,11 @@ def by_depth(study: Study, results: Results, by: str) -> Figure | None:
             paper = [(int(line.labels[depth]), line.paper.get(column)) for line in some]
             color = f"C{number}"
             place.plot(*_points(ours), color=color, marker="o", markersize=3, label=name)
+            for line in some:
+                if line.accuracy.get(column):
+                    found = line.interval(column)
+                    at = int(line.labels[depth])
+                    place.plot([at, at], [found.low, found.high], color=color, linewidth=0.8)
             place.plot(*_points(paper), color=color, linestyle="--", linewidth=0.8)
         deep = sorted({int(line.labels[depth]) for line in lines})
         place.set_xscale("log")
@@ -84,7 +90,16 @@ def _points(pairs: Sequence[tuple[int, float | None]]) -> tuple[list[int], list[
     return [x for x, _ in there], [y for _, y in there]
 
 
-def _curve(line: Line, axis: str, kind: str) -> dict[int, float]:
+def band(place: Any, curve: Curve, style: str, *, label: str) -> None:
+    """A line of shares with their 95% Wilson intervals over the tests at each value."""
+    at, shares = list(curve), [share.share for share in curve.values()]
+    (drawn,) = place.plot(at, shares, style, label=label, linewidth=1.2)
+    low = [share.interval.low for share in curve.values()]
+    high = [share.interval.high for share in curve.values()]
+    place.fill_between(at, low, high, color=drawn.get_color(), alpha=0.15, linewidth=0)
+
+
+def _curve(line: Line, axis: str, kind: str) -> Curve:
     return (line.chosen if kind == "chosen" else line.curves).get(axis, {})
 
 

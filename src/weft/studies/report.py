@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from weft.statistics import Share, averaged, warnings
 from weft.studies.figures import draw
 from weft.studies.results import Line, Results
 from weft.studies.study import Study
@@ -31,14 +32,35 @@ def _row(study: Study, line: Line) -> list[str]:
     return [*cells, steps, f"{sum(line.seconds) / 60:.1f}"]
 
 
-def _shares(found: Sequence[float], statuses: Sequence[str]) -> str:
-    """The accuracy of a cell: of one run, or the mean of several with the lowest and highest."""
+def _shares(found: Sequence[Share], statuses: Sequence[str]) -> str:
+    """The accuracy of a cell: of one run, or the mean of several, with n and interval."""
     if not found:
         return statuses[0] if statuses else ""
-    mean = sum(found) / len(found)
-    if len(found) == 1:
-        return f"{mean:.1%}"
-    return f"{mean:.1%} ({min(found):.1%} to {max(found):.1%})"
+    return averaged(found)
+
+
+def warnings_of(study: Study, results: Results) -> list[str]:
+    """What to bear in mind when reading the table."""
+    return warnings(
+        (name, share)
+        for line in results.lines
+        for column, name in study.columns.items()
+        for share in line.accuracy.get(column, ())
+    )
+
+
+def _intervals(results: Results) -> str:
+    """What the intervals are over."""
+    if any(len(shares) > 1 for line in results.lines for shares in line.accuracy.values()):
+        return (
+            "Accuracy in %: the mean over seeds, in square brackets the 95% t interval over seeds, "
+            "and how many tests each run had."
+        )
+    return (
+        "Accuracy in %, in square brackets the 95% Wilson interval over the tests, and how many "
+        "tests there were. There is one run per row, so nothing says how much seeds differ: two "
+        "rows whose intervals are apart differ as models, not necessarily as recipes."
+    )
 
 
 def markdown(study: Study, results: Results, pictures: Sequence[tuple[str, str]] = ()) -> str:
@@ -51,8 +73,11 @@ def markdown(study: Study, results: Results, pictures: Sequence[tuple[str, str]]
         f"{study.source}, beside our runs at the scale `{results.scale}`: {scale.description}; "
         f"{_seeds(scale.seeds)}.",
         "",
+        _intervals(results),
+        "",
         *markdown_table(header, rows),
         "",
+        *(f"**{line}**\n" for line in warnings_of(study, results)),
         *(f"![{shown}]({file})\n" for file, shown in pictures),
         *(f"- {note}" for note in study.notes),
         "",

@@ -6,21 +6,39 @@ the commit and the machine that they came from.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from weft.statistics import Interval, Mean, Share
 from weft.studies.study import NOTHING, Row, Study
+from weft.tasks.rows import Bools
 from weft.training.evaluating import Predictions
 from weft.training.files import read_json, write_json
 from weft.training.store import Run
 from weft.training.watching import GOOD
 
-Curve = dict[int, float]
+Curve = dict[int, Share]
 """A share for every value of an axis."""
+
+
+def pairs_of(curve: Curve) -> dict[int, list[int]]:
+    """A curve for JSON: how many are right, of how many, at every value."""
+    return {at: [share.right, share.count] for at, share in curve.items()}
+
+
+def curve_from(pairs: Mapping[str, Sequence[int]]) -> Curve:
+    """The curve that `pairs_of` wrote."""
+    return {int(at): Share(right, count) for at, (right, count) in pairs.items()}
+
+
+def curves_of(found: Sequence[Predictions]) -> dict[str, Curve]:
+    """Accuracy at every value of every axis, over some splits."""
+    axes = sorted({axis for one in found for axis in one.batch.axes})
+    return {axis: _curve(found, axis, lambda one: one.right) for axis in axes}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,9 +52,9 @@ class Line:
         statuses: how they ended; `unfinished` where they have not.
         steps: how many each made.
         seconds: how long each was learning.
-        accuracy: for each column, that of every run that came to its end.
-        curves: for each axis, the mean accuracy at each of its values, over what is drawn.
-        chosen: for each axis, the mean of the classes that were chosen, where there are two.
+        accuracy: for each column, that of every run that came to its end, of how many tests.
+        curves: for each axis, accuracy at each of its values, over what is drawn and all runs.
+        chosen: for each axis, how often the second of two classes was chosen.
     """
 
     labels: tuple[str, ...]
@@ -45,14 +63,36 @@ class Line:
     statuses: tuple[str, ...]
     steps: tuple[int, ...]
     seconds: tuple[float, ...]
-    accuracy: dict[str, tuple[float, ...]]
+    accuracy: dict[str, tuple[Share, ...]]
     curves: dict[str, Curve]
     chosen: dict[str, Curve]
 
     def mean(self, column: str) -> float | None:
         """The mean over runs; None where none has ended."""
         found = self.accuracy.get(column, ())
-        return sum(found) / len(found) if found else None
+        return Mean(found).mean if found else None
+
+    def interval(self, column: str) -> Interval:
+        """At 95%: over the tests of one run, or over the seeds of several."""
+        found = self.accuracy[column]
+        return found[0].interval if len(found) == 1 else Mean(found).interval
+
+    def as_dict(self) -> dict[str, Any]:
+        """The line for JSON; curves as pairs of right ones and tests."""
+        return {
+            **vars(self),
+            "accuracy": {
+                column: [share.as_dict() for share in shares]
+                for column, shares in self.accuracy.items()
+            },
+            "seeds": {
+                column: Mean(shares).as_dict()
+                for column, shares in self.accuracy.items()
+                if len(shares) > 1
+            },
+            "curves": {axis: pairs_of(curve) for axis, curve in self.curves.items()},
+            "chosen": {axis: pairs_of(curve) for axis, curve in self.chosen.items()},
+        }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,9 +111,13 @@ class Results:
         """How many runs came to their end."""
         return sum(status in GOOD for line in self.lines for status in line.statuses)
 
+    def as_dict(self) -> dict[str, Any]:
+        """All of them as plain values."""
+        return {**vars(self), "lines": [line.as_dict() for line in self.lines]}
+
     def save(self, path: Path) -> None:
         """Write them as JSON."""
-        write_json(path, asdict(self))
+        write_json(path, self.as_dict())
 
 
 def load_results(path: Path) -> Results:
@@ -89,14 +133,14 @@ def _line(values: dict[str, Any]) -> dict[str, Any]:
     """The values of a line as they were: JSON knows neither tuples nor keys that are numbers."""
     for name in ("labels", "runs", "statuses", "steps", "seconds"):
         values[name] = tuple(values[name])
-    values["accuracy"] = {name: tuple(found) for name, found in values["accuracy"].items()}
+    values.pop("seeds", None)  # which follows from the rest
+    values["accuracy"] = {
+        name: tuple(Share.from_dict(one) for one in found)
+        for name, found in values["accuracy"].items()
+    }
     for name in ("curves", "chosen"):
-        values[name] = {axis: _numbered(curve) for axis, curve in values[name].items()}
+        values[name] = {axis: curve_from(curve) for axis, curve in values[name].items()}
     return values
-
-
-def _numbered(curve: Mapping[str, float]) -> Curve:
-    return {int(value): share for value, share in curve.items()}
 
 
 def collect(
@@ -124,8 +168,8 @@ def _machine(place: Mapping[str, Any]) -> str:
 
 def _collected(study: Study, row: Row, runs: list[Run]) -> Line:
     ended = [run for run in runs if run.status in GOOD]
-    tables = [_predictions(study, run) for run in ended]
-    axes = sorted({axis for found in tables for one in found for axis in one.batch.axes})
+    tables = [one for run in ended for one in _predictions(study, run)]
+    axes = sorted({axis for one in tables for axis in one.batch.axes})
     results = [run.result for run in runs]
     return Line(
         labels=row.labels,
@@ -135,10 +179,10 @@ def _collected(study: Study, row: Row, runs: list[Run]) -> Line:
         steps=tuple(0 if result is None else result.step for result in results),
         seconds=tuple(0.0 if result is None else result.seconds for result in results),
         accuracy={
-            column: tuple(run.result.accuracy[column] for run in ended if run.result is not None)
+            column: tuple(run.predictions(column).share for run in ended)
             for column in study.columns
         },
-        curves={axis: _curve(tables, axis, _right) for axis in axes},
+        curves=curves_of(tables),
         chosen={axis: _curve(tables, axis, _chosen) for axis in axes if _binary(tables)},
     )
 
@@ -149,27 +193,26 @@ def _predictions(study: Study, run: Run) -> list[Predictions]:
     return [run.predictions(split) for split in study.drawn or study.columns if split in there]
 
 
-def _right(found: Predictions) -> np.ndarray[Any, Any]:
-    return found.right.astype(np.float64)
-
-
-def _chosen(found: Predictions) -> np.ndarray[Any, Any]:
-    """The mean class that is chosen where an answer is asked for, example by example."""
+def _chosen(found: Predictions) -> Bools:
+    """Which examples are answered by the second class, of two."""
     asked = found.batch.targets >= 0
-    total = np.where(asked, found.chosen, 0).sum(1) / np.maximum(asked.sum(1), 1)
-    return np.asarray(total, dtype=np.float64)
+    return np.asarray((np.where(asked, found.chosen, 0) > 0).any(1))
 
 
-def _binary(tables: list[list[Predictions]]) -> bool:
-    """Whether all answers are 0 or 1."""
-    return all(one.batch.targets.max() <= 1 for found in tables for one in found)
+def _binary(tables: Sequence[Predictions]) -> bool:
+    """Whether every example asks for one answer that is 0 or 1."""
+    return all(
+        one.batch.targets.max() <= 1 and ((one.batch.targets >= 0).sum(1) == 1).all()
+        for one in tables
+    )
 
 
-def _curve(tables: list[list[Predictions]], axis: str, value: Any) -> Curve:
-    """The mean of something at every value of an axis, over splits and runs."""
-    places = [one.batch.axes[axis] for found in tables for one in found]
-    values = [value(one) for found in tables for one in found]
-    if not places:
+def _curve(
+    tables: Sequence[Predictions], axis: str, value: Callable[[Predictions], Bools]
+) -> Curve:
+    """How often something is so at every value of an axis, over splits and runs."""
+    if not tables:
         return {}
-    where, what = np.concatenate(places), np.concatenate(values)
-    return {int(at): round(float(what[where == at].mean()), 4) for at in np.unique(where)}
+    where = np.concatenate([one.batch.axes[axis] for one in tables])
+    what = np.concatenate([value(one) for one in tables])
+    return {int(at): Share.of(what[where == at]) for at in np.unique(where)}

@@ -6,28 +6,33 @@
     streams      a whole Transformer that learned to follow its traces, nothing compiled (C.1)
     end to end   models that learned the task from answers alone
 
-All are tested on test sets of one task, split by split, with the axes of every example kept.
-Compiled and minimal programs are computed here; learned ones are runs, which are looked up, and
-made where that is asked for.
+All are tested on the same examples of one task, split by split, with the axes of every example
+kept; learned models are compared with the minimal program answer by answer. Compiled and minimal
+programs are computed here; learned ones are runs, which are looked up, and trained if asked for.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from weft.errors import WeftError
 from weft.programs import program as program_named
+from weft.statistics import Mean
+from weft.studies.agreement import Answers, agreement
 from weft.studies.verdict_stages import (
+    SameTests,
     Stage,
     StageName,
+    Tested,
     answered_stages,
     compiled_stage,
     followed_stages,
     minimal_stage,
+    stage_from,
     traced_stages,
 )
 from weft.tasks import solved_by, task
@@ -57,11 +62,48 @@ class Verdict:
 
     def as_dict(self) -> dict[str, Any]:
         """The verdict as plain values, for JSON."""
-        return asdict(self)
+        return {
+            **vars(self),
+            "stages": [stage.as_dict() for stage in self.stages],
+            "seeds": [
+                {
+                    "name": stages[0].name,
+                    "of": stages[0].of,
+                    "runs": [stage.run for stage in stages],
+                    "splits": {split: mean.as_dict() for split, mean in means.items()},
+                }
+                for stages, means in self.seeds()
+            ],
+        }
+
+    def tests(self, split: str) -> int:
+        """How many tests of a split all stages have in common."""
+        return max((s.shares[split].count for s in self.stages if split in s.shares), default=0)
+
+    def seeds(self) -> list[tuple[list[Stage], dict[str, Mean]]]:
+        """Runs that differ in their seed alone, with their means by split."""
+        alike: dict[tuple[str, str], list[Stage]] = {}
+        for stage in self.stages:
+            if stage.run and stage.shares:
+                alike.setdefault((stage.name, stage.recipe), []).append(stage)
+        return [
+            (stages, {split: Mean(tuple(s.shares[split] for s in stages)) for split in self.splits})
+            for stages in alike.values()
+            if len(stages) > 1
+        ]
 
     def stage(self, name: StageName, of: str) -> Stage | None:
         """The first of a kind, where there is one."""
         return next((one for one in self.stages if (one.name, one.of) == (name, of)), None)
+
+
+def load_verdict(path: Path) -> Verdict:
+    """A verdict that was written as JSON."""
+    values = read_json(path)
+    values.pop("seeds")  # which follows from the rest
+    stages = tuple(stage_from(one) for one in values.pop("stages"))
+    made = tuple(values.pop("made"))
+    return Verdict(**values, stages=stages, made=made)
 
 
 def verdict(
@@ -93,31 +135,45 @@ def verdict(
         >>> from weft.studies import verdict
         >>> short = {"length": 6, "longer": 9}
         >>> found = verdict(["parity"], parameters=short, examples=50, tests=20)
-        >>> found.stage("compiled", "parity").accuracy["longer"]
-        1.0
+        >>> print(found.stage("compiled", "parity").shares["longer"])
+        100.0% [83.9–100.0] of 20
     """
     names = list(programs)
     given = dict(parameters or {})
     wanted, own = (task_name, {}) if task_name else task_of_program(names[0], given)
     given = {**own, **given}
     inner = task(wanted, **given)
-    batches = {split: inner.test_set(split, tests) for split in inner.tested}
+    asked = SameTests(inner, tests)
+    predicted: dict[str, Answers] = {}
     stages: list[Stage] = []
     judged = {name: ProgramTask(inner=inner, program=program_named(name)) for name in names}
     for name, made in judged.items():
         _check_takes(name, made)
     for name, made in judged.items():
         told(f"{name}: compiling")
-        stages.append(compiled_stage(name, made, tests))
+        stages.append(compiled_stage(name, made, asked).stage)
         told(f"{name}: what {examples:,} training inputs leave of it")
-        stages.append(minimal_stage(name, made, batches, examples))
+        cut = minimal_stage(name, made, asked, examples)
+        stages.append(cut.stage)
+        if cut.answers is not None:
+            predicted[name] = cut.answers
         told(f"{name}: from traces")
-        stages += traced_stages(name, inner, given, Path(runs), learn, device)
-        stages += followed_stages(name, inner, given, Path(runs))
-    stages += answered_stages(inner, given, Path(runs))
+        learned = traced_stages(name, asked, given, Path(runs), learn, device)
+        learned += followed_stages(name, asked, given, Path(runs))
+        alone = {name: predicted[name]} if name in predicted else {}
+        stages += [compared(one, alone) for one in learned]
+    stages += [compared(one, predicted) for one in answered_stages(asked, given, Path(runs))]
     described = {split: inner.splits[split].description for split in inner.tested}
     made_by = _made_by(stages, Path(runs))
     return Verdict(task=inner.called, splits=described, stages=tuple(stages), made=made_by)
+
+
+def compared(tested: Tested, predicted: Mapping[str, Answers]) -> Stage:
+    """The stage of a learned model, with how often it answers as some predicted programs do."""
+    if tested.answers is None:
+        return tested.stage
+    found = [agreement(name, answers, tested.answers) for name, answers in predicted.items()]
+    return replace(tested.stage, agreement=tuple(one for one in found if one is not None))
 
 
 def _made_by(stages: Iterable[Stage], runs: Path) -> tuple[str, ...]:

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from weft.studies.figures import finish, panels, save
+from weft.statistics import Share, warnings
+from weft.studies.figures import band, finish, panels, save
 from weft.studies.report import markdown_table
 from weft.studies.verdict import Verdict
 from weft.studies.verdict_stages import Stage, StageName
@@ -35,9 +36,15 @@ PANELS: dict[str, tuple[StageName, ...]] = {
 
 
 def rows(found: Verdict) -> tuple[list[str], list[list[str]]]:
-    """The header and the rows of the table, as text."""
-    header = ["", "of", *found.splits, "details"]
-    return header, [_row(found, stage) for stage in found.stages]
+    """The header and the rows of the table, as text; n is in the header, the same for all."""
+    header = ["", "of", *(f"{split} (n = {found.tests(split):,})" for split in found.splits)]
+    table = [_row(found, stage) for stage in found.stages]
+    for stages, means in found.seeds():
+        label = f"mean of {len(stages)} seeds"
+        cells = [means[split].short for split in found.splits]
+        of = re.sub(r", seed \d+$", "", stages[0].of)
+        table.append([stages[0].name, of, *cells, f"{label}, 95% t interval over seeds"])
+    return [*header, "details"], table
 
 
 def has_paper(found: Verdict) -> bool:
@@ -46,27 +53,63 @@ def has_paper(found: Verdict) -> bool:
 
 
 def _row(found: Verdict, stage: Stage) -> list[str]:
-    cells = [stage.name, stage.of]
+    cells: list[str] = [stage.name, stage.of]
     for split in found.splits:
-        share = f"{stage.accuracy[split]:.1%}" if split in stage.accuracy else "–"
+        share = stage.shares[split].short if split in stage.shares else "–"
         paper = f" ({stage.paper[split]:.0%})" if split in stage.paper else ""
         cells.append(share + paper)
     return [*cells, stage.details + (f", run {stage.run}" if stage.run else "")]
 
 
+def agreements(found: Verdict) -> tuple[list[str], list[list[str]]]:
+    """How often learned models answer as minimal programs do: header and rows; maybe none."""
+    header = ["learned", "as minimal", *found.splits]
+    table = []
+    for stage in found.stages:
+        for one in stage.agreement:
+            label = f"{stage.name} {stage.of}" + (f", run {stage.run}" if stage.run else "")
+            some = any(share.count for share in one.misses.values())
+            misses = [(" where that is wrong", one.misses)] if some else []
+            for what, shares in [("", one.shares), *misses]:
+                cells = [str(shares[split]) if split in shares else "–" for split in found.splits]
+                table.append([label, f"{one.program}{what}", *cells])
+    return header, table
+
+
+def warnings_of(found: Verdict) -> list[str]:
+    """What to bear in mind when reading the table."""
+    return warnings((split, Share(0, found.tests(split))) for split in found.splits)
+
+
+INTERVALS = (
+    "Accuracy in %, in square brackets the 95% Wilson interval over the n tests of the split. All "
+    "rows have the same tests."
+)
+AGREEMENT = (
+    "How often a learned model gives the answer that the minimal program gives, right or wrong: of "
+    "all tests, and of those alone that the minimal program gets wrong."
+)
+
+
 def markdown(found: Verdict, pictures: Sequence[tuple[str, str]] = ()) -> str:
     """The page; `pictures` are files and what they show."""
     header, table = rows(found)
+    compared, alike = agreements(found)
     lines = [
         f"# {found.task}: expressible, predicted, learned",
         "",
         *(f"- **{split}**: {told}" for split, told in found.splits.items()),
         "",
+        INTERVALS,
+        "",
         *markdown_table(header, table),
         "",
+        *(f"**{line}**\n" for line in warnings_of(found)),
         *(f"- *{name}*: {told}." for name, told in QUESTIONS.items()),
         *(["- In brackets: what the paper reports."] if has_paper(found) else []),
         "",
+        *(["## Answer by answer", "", AGREEMENT, ""] if alike else []),
+        *([*markdown_table(compared, alike), ""] if alike else []),
         *(f"![{shown}]({file})\n" for file, shown in pictures),
         "Made by:",
         "",
@@ -101,14 +144,26 @@ def bars(found: Verdict) -> Any:
     for place, split in zip(places, found.splits, strict=True):
         for shift, kind in enumerate(kinds):
             chosen = [found.stage(kind, name) for name in names]
-            shares = [0.0 if one is None else one.accuracy.get(split, 0.0) for one in chosen]
+            found_shares = [None if one is None else one.shares.get(split) for one in chosen]
+            shares = [0.0 if share is None else share.share for share in found_shares]
             at = [number + width * (shift - (len(kinds) - 1) / 2) for number in range(len(names))]
             place.bar(at, shares, width=0.9 * width, color=COLOURS[kind], label=kind)
+            for x, share in zip(at, found_shares, strict=True):
+                if share is not None:
+                    low, high = share.interval.low, share.interval.high
+                    place.plot([x, x], [low, high], color="black", linewidth=0.8)
             for x, one in zip(at, chosen, strict=True):
                 if one is not None and split in one.paper:
                     place.plot([x], [one.paper[split]], marker="_", color="black", markersize=9)
         place.set_xticks(range(len(names)), [name.partition("(")[0] for name in names], fontsize=7)
-        finish(place, split, "", "accuracy (the paper's: a line)", top=1.2, beside=len(kinds))
+        finish(
+            place,
+            split,
+            "",
+            "accuracy (dash: the paper's)",
+            top=1.2,
+            beside=len(kinds),
+        )
     return figure
 
 
@@ -134,6 +189,6 @@ def by_axis(found: Verdict, axis: str) -> Any:
             curve = stage.curves[axis]
             dashes = "--" if stage.name == "streams" else "-"
             name = stage.of if stage.name != "streams" else f"{stage.of}, whole model"
-            place.plot(list(curve), list(curve.values()), dashes, label=name, linewidth=1.2)
-        finish(place, title, axis, "accuracy")
+            band(place, curve, dashes, label=name)
+        finish(place, title, axis, "accuracy, 95% interval")
     return figure

@@ -1,8 +1,14 @@
-"""The stages of a verdict, each from a program or from runs that are looked up."""
+"""The stages of a verdict, each from a program or from runs that are looked up.
+
+All are tested on the same examples: the test sets of one task, in its own tokens or in those of a
+program. A run keeps its predictions, and a smaller test set is the beginning of a larger one, so
+they are used if the examples are among them. Otherwise its model is evaluated.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from shlex import quote
@@ -11,9 +17,11 @@ from typing import Any, Literal
 import numpy as np
 
 from weft.errors import WeftError
-from weft.studies.results import Curve
+from weft.language.ranges import UNDEFINED
+from weft.statistics import Share
+from weft.studies.agreement import Agreement, Answers, agreement_from
+from weft.studies.results import Curve, curve_from, curves_of, pairs_of
 from weft.tasks import Batch, Task, task
-from weft.tasks.task import VALIDATION
 from weft.theory import Outcome, generalises, minimal
 from weft.training.config import TrainingConfig
 from weft.training.evaluating import Predictions, evaluate
@@ -22,12 +30,14 @@ from weft.training.program_task import ProgramTask
 from weft.training.recipes import trace_config
 from weft.training.running import train
 from weft.training.store import Run, RunStore
+from weft.training.supervising import task_of
 from weft.training.supervision import By
 from weft.training.watching import GOOD
 
 StageName = Literal["compiled", "minimal", "traces", "streams", "end to end"]
-Right = Mapping[str, np.ndarray[Any, np.dtype[np.bool_]]]
-"""Which examples of each split are right."""
+
+NOTHING = -2
+"""A class that no answer has: what a program that failed answers."""
 
 TABLE_2 = {
     "parity": (1.0, 1.0, 1.0),
@@ -44,78 +54,140 @@ class Stage:
     Attributes:
         name: which way.
         of: the program, or for models trained end to end what they are.
-        accuracy: by split; empty where there is none yet.
+        shares: accuracy by split, of how many tests; empty if there is no model yet.
         curves: for each axis, accuracy at each of its values, over all splits.
         details: sizes, rules, steps, in words.
-        run: the run that it is, where it is one.
+        run: the run that it is, if it is one.
+        recipe: the same for runs that differ in their seed alone.
         paper: what the paper reports, by split.
+        agreement: how often it answers as the minimal program does.
     """
 
     name: StageName
     of: str
-    accuracy: dict[str, float]
+    shares: dict[str, Share]
     curves: dict[str, Curve]
     details: str
     run: str = ""
+    recipe: str = ""
     paper: dict[str, float] = field(default_factory=dict)
+    agreement: tuple[Agreement, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """The stage for JSON; curves as pairs of right ones and tests."""
+        return {
+            **vars(self),
+            "shares": {split: one.as_dict() for split, one in self.shares.items()},
+            "curves": {axis: pairs_of(curve) for axis, curve in self.curves.items()},
+            "agreement": [one.as_dict() for one in self.agreement],
+        }
 
 
-def compiled_stage(name: str, made: ProgramTask, tests: int) -> Stage:
+def stage_from(values: Mapping[str, Any]) -> Stage:
+    """The stage that `as_dict` wrote."""
+    return Stage(
+        **{
+            **values,
+            "shares": {split: Share.from_dict(one) for split, one in values["shares"].items()},
+            "curves": {axis: curve_from(pairs) for axis, pairs in values["curves"].items()},
+            "agreement": tuple(agreement_from(one) for one in values["agreement"]),
+        }
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tested:
+    """A stage, and what it answers to every test; None if there is nothing to ask."""
+
+    stage: Stage
+    answers: Answers | None = None
+
+
+@dataclass(frozen=True)
+class SameTests:
+    """The tests of a verdict: so many of each split of a task, the same for all stages."""
+
+    inner: Task
+    size: int
+
+    def of(self, task: Task) -> dict[str, Batch]:
+        """The tests as a task has them that is made of the inner one."""
+        return {split: task.test_set(split, self.size) for split in self.inner.tested}
+
+    def answers(self, task: Task, found: Mapping[str, Predictions]) -> Answers:
+        """What was chosen, in words that can be compared.
+
+        A task that asks for tags has the same answers in any tokens. One that asks for text is
+        answered by a program in its own way, at every position.
+        """
+        form = "program" if isinstance(task, ProgramTask) else "task"
+        form = "tags" if self.inner.format == "tag" else form
+        return Answers(predictions=found, names=tuple(task.answers), form=form)
+
+
+def compiled_stage(name: str, made: ProgramTask, tests: SameTests) -> Tested:
     """The program as weights, on all tests."""
     model = compiled_for(made).model
-    found = evaluate(model, {split: made.test_set(split, tests) for split in made.tested})
+    found = evaluate(model, tests.of(made))
     size = sum(weight.numel() for weight in model.parameters())
     details = f"{model.config.hidden[0]:,} units at level 0, {size:,} parameters"
-    return _of_predictions("compiled", name, found.values(), details)
+    return _tested("compiled", name, made, found, details, tests)
 
 
-def minimal_stage(
-    name: str, made: ProgramTask, batches: Mapping[str, Batch], examples: int
-) -> Stage:
-    """What training leaves of the program, on all tests; a program that cannot be cut says why."""
+def minimal_stage(name: str, made: ProgramTask, tests: SameTests, examples: int) -> Tested:
+    """The rules that training exercises, on all tests; a program that cannot be cut says why."""
     try:
         left = minimal(made.program, list(made.inputs(0, examples)))
     except WeftError as error:
-        return Stage(name="minimal", of=name, accuracy={}, curves={}, details=error.what)
-    right: dict[str, np.ndarray[Any, Any]] = {}
+        stage = Stage(name="minimal", of=name, shares={}, curves={}, details=error.what)
+        return Tested(stage=stage)
+    found: dict[str, Predictions] = {}
     unhalted = 0
-    for split, batch in batches.items():
-        outcomes = generalises(left, made.encoded(batch)).outcomes
-        right[split] = np.array([_is_read(outcome) for outcome in outcomes])
+    inner = tests.of(made.inner)
+    for split, batch in tests.of(made).items():
+        outcomes = generalises(left, made.encoded(inner[split])).outcomes
+        found[split] = _read(made, split, batch, outcomes)
         unhalted += sum(outcome.ending == "not halted" for outcome in outcomes)
     details = f"{left.count:,} rules"
     if unhalted:
         details += f"; {unhalted:,} tests do not halt, and are read as they are"
-    axes = {split: batch.axes for split, batch in batches.items()}
-    return Stage(
-        name="minimal", of=name, details=details,
-        accuracy={split: float(found.mean()) for split, found in right.items()},
-        curves=_curves(axes, right),
-    )  # fmt: skip
+    return _tested("minimal", name, made, found, details, tests)
 
 
-def _is_read(outcome: Outcome) -> bool:
-    """Whether the answer can be read off the last stream, as it is read off a model's."""
-    return outcome.ending != "failed" and outcome.answer == outcome.expected
+def _read(made: ProgramTask, split: str, batch: Batch, outcomes: Iterable[Outcome]) -> Predictions:
+    """What a program puts out under the tokens of every test, as it is read off a model."""
+    codes = made.program.variables[made.program.definition.output].range.codes
+    chosen = np.full_like(batch.targets, NOTHING)
+    for row, outcome in enumerate(outcomes):
+        for place, value in enumerate(outcome.outputs):
+            chosen[row, place] = NOTHING if value is UNDEFINED else codes[value]
+    return Predictions(split=split, batch=batch, chosen=chosen, loss=float("nan"))
 
 
 def traced_stages(
-    name: str, inner: Task, parameters: dict[str, Any], runs: Path, learn: str, device: str
-) -> list[Stage]:
+    name: str, tests: SameTests, parameters: dict[str, Any], runs: Path, learn: str, device: str
+) -> list[Tested]:
     """Runs that learned from the program's traces, those that learned most of them first."""
+    inner = tests.inner
     if learn:
         config = trace_config(inner.name, name, small=learn == "small")
         train(replace(config, parameters=parameters), runs=runs, device=device)
     paper = _paper(name, inner)
     found = [
-        _of_run("traces", name, run, _recipe(run), paper)
+        _of_run("traces", name, run, _recipe(run), paper, tests)
         for run in finished(inner, parameters, runs, "traces")
         if run.config.supervision.program == name
     ]
     if found:
-        return sorted(found, key=lambda stage: (-stage.accuracy.get("train", 0.0), stage.run))
+        return sorted(found, key=_most_learned)
     details = f"not trained yet: weft train {quote(inner.called)} --traces {quote(name)}"
-    return [Stage(name="traces", of=name, accuracy={}, curves={}, details=details, paper=paper)]
+    stage = Stage(name="traces", of=name, shares={}, curves={}, details=details, paper=paper)
+    return [Tested(stage=stage)]
+
+
+def _most_learned(tested: Tested) -> tuple[float, str]:
+    train_share = tested.stage.shares.get("train", Share(0, 1))
+    return -train_share.share, tested.stage.run
 
 
 def _recipe(run: Run) -> str:
@@ -127,22 +199,24 @@ def _recipe(run: Run) -> str:
     return ", ".join([*parts, f"seed {run.config.seed}"])
 
 
-def followed_stages(name: str, inner: Task, parameters: dict[str, Any], runs: Path) -> list[Stage]:
+def followed_stages(
+    name: str, tests: SameTests, parameters: dict[str, Any], runs: Path
+) -> list[Tested]:
     """Runs in which a whole Transformer learned to follow the program's traces."""
     return [
-        _of_run("streams", name, run, "nothing compiled", {})
-        for run in finished(inner, parameters, runs, "streams")
+        _of_run("streams", name, run, "nothing compiled", {}, tests)
+        for run in finished(tests.inner, parameters, runs, "streams")
         if run.config.supervision.program == name
     ]
 
 
-def answered_stages(inner: Task, parameters: dict[str, Any], runs: Path) -> list[Stage]:
+def answered_stages(tests: SameTests, parameters: dict[str, Any], runs: Path) -> list[Tested]:
     """All runs that learned the task from answers."""
     found = [
-        _of_run("end to end", described(run.config), run, "from answers", {})
-        for run in finished(inner, parameters, runs, "answers")
+        _of_run("end to end", described(run.config), run, "from answers", {}, tests)
+        for run in finished(tests.inner, parameters, runs, "answers")
     ]
-    return sorted(found, key=lambda stage: (len(stage.of.split()[0]), stage.of))
+    return sorted(found, key=lambda one: (len(one.stage.of.split()[0]), one.stage.of))
 
 
 def finished(inner: Task, parameters: dict[str, Any], runs: Path, by: By) -> Iterable[Run]:
@@ -172,36 +246,58 @@ def described(config: TrainingConfig) -> str:
     return ", ".join([*words, f"seed {config.seed}"])
 
 
-def _of_run(name: StageName, of: str, run: Run, what: str, paper: dict[str, float]) -> Stage:
+def _of_run(
+    name: StageName, of: str, run: Run, what: str, paper: dict[str, float], tests: SameTests
+) -> Tested:
     assert run.result is not None
-    splits = [split for split in run.result.accuracy if split != VALIDATION]
-    found = [run.predictions(split) for split in splits]
+    made = task_of(run.config)
     details = f"{what}, {run.result.step:,} steps, {run.result.parameters:,} parameters"
-    stage = _of_predictions(name, of, found, details)
-    return Stage(
-        name=name, of=of, accuracy=stage.accuracy, curves=stage.curves, details=details,
-        run=run.name, paper=paper,
-    )  # fmt: skip
+    found = predictions_on(run, made, tests.of(made))
+    if not found:
+        details += "; not tested: its predictions are of other tests, and its weights are gone"
+    tested = _tested(name, of, made, found, details, tests)
+    recipe = replace(run.config, seed=0).hash
+    return replace(tested, stage=replace(tested.stage, run=run.name, recipe=recipe, paper=paper))
 
 
-def _of_predictions(name: StageName, of: str, found: Iterable[Predictions], details: str) -> Stage:
-    listed = list(found)
-    axes = {one.split: one.batch.axes for one in listed}
-    return Stage(
+def predictions_on(run: Run, made: Task, tests: Mapping[str, Batch]) -> dict[str, Predictions]:
+    """What a run chooses for these tests; nothing if it has neither predictions nor weights."""
+    found = {split: _stored(run, split, batch) for split, batch in tests.items()}
+    missing = {split: tests[split] for split, one in found.items() if one is None}
+    if missing:
+        try:
+            model = run.model(task=made)
+        except WeftError:
+            return {}
+        found |= evaluate(model, missing, batch=run.config.evaluation.batch)
+    return {split: one for split, one in found.items() if one is not None}
+
+
+def _stored(run: Run, split: str, tests: Batch) -> Predictions | None:
+    """What a run chose for these tests when it ended, if they were among its own."""
+    known: Predictions | None = None
+    with suppress(WeftError):
+        known = run.predictions(split)
+    if known is None or len(known.batch) < len(tests):
+        return None
+    first = slice(0, len(tests))
+    batch = known.batch.take(first)
+    if batch.trimmed().content_hash != tests.trimmed().content_hash:
+        return None
+    return replace(known, batch=batch, chosen=known.chosen[first])
+
+
+def _tested(
+    name: StageName,
+    of: str,
+    made: Task,
+    found: Mapping[str, Predictions],
+    details: str,
+    tests: SameTests,
+) -> Tested:
+    stage = Stage(
         name=name, of=of, details=details,
-        accuracy={one.split: one.accuracy for one in listed},
-        curves=_curves(axes, {one.split: one.right for one in listed}),
+        shares={split: one.share for split, one in found.items()},
+        curves=curves_of(list(found.values())),
     )  # fmt: skip
-
-
-def _curves(axes: Mapping[str, Mapping[str, Any]], right: Right) -> dict[str, Curve]:
-    """Accuracy at every value of every axis, over all splits."""
-    names = sorted({axis for of_split in axes.values() for axis in of_split})
-    found: dict[str, Curve] = {}
-    for axis in names:
-        where = np.concatenate([of_split[axis] for of_split in axes.values()])
-        what = np.concatenate([right[split] for split in axes]).astype(np.float64)
-        found[axis] = {
-            int(at): round(float(what[where == at].mean()), 4) for at in np.unique(where)
-        }
-    return found
+    return Tested(stage=stage, answers=tests.answers(made, found) if found else None)

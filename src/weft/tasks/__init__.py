@@ -7,12 +7,11 @@ is a group-by.
 
 from weft.tasks.batch import Batch
 from weft.tasks.registry import TASKS, named, solved_by, task
-from weft.tasks.scoring import Accuracy, by_axis, score
+from weft.tasks.scoring import by_axis, score
 from weft.tasks.task import Split, Task
 
 __all__ = [
     "TASKS",
-    "Accuracy",
     "Batch",
     "Split",
     "Task",

@@ -6,26 +6,12 @@ beside the examples, so accuracy by length, by ones or by depth is a group-by.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from weft.errors import WeftError, did_you_mean
+from weft.statistics import Share
 from weft.tasks.batch import Batch
 from weft.tasks.rows import Bools, Ints
-
-
-@dataclass(frozen=True, kw_only=True)
-class Accuracy:
-    """How many of how many examples are right."""
-
-    right: int
-    count: int
-
-    @property
-    def share(self) -> float:
-        """The right ones among all; not a number where there are none."""
-        return self.right / self.count if self.count else float("nan")
 
 
 def score(batch: Batch, predictions: Ints) -> Bools:
@@ -45,7 +31,7 @@ def score(batch: Batch, predictions: Ints) -> Bools:
     return right
 
 
-def by_axis(batch: Batch, right: Bools, axis: str) -> dict[int, Accuracy]:
+def by_axis(batch: Batch, right: Bools, axis: str) -> dict[int, Share]:
     """The accuracy for each value of an axis, in ascending order.
 
     Example:
@@ -64,6 +50,6 @@ def by_axis(batch: Batch, right: Bools, axis: str) -> dict[int, Accuracy]:
     counts = np.bincount(group, minlength=len(values))
     rights = np.bincount(group, weights=right, minlength=len(values))
     return {
-        int(value): Accuracy(right=int(hits), count=int(count))
+        int(value): Share(int(hits), int(count))
         for value, hits, count in zip(values, rights, counts, strict=True)
     }

@@ -1,9 +1,11 @@
 """Constraints that are not needed, and the minimal forms that a rule set has.
 
-A constraint of a rule can go where no assignment of D satisfies all of the rule but it, and where
-the rule stays apart from the others of its variable without it (definition 1; `definition` has the
-readings). One that is needed stays needed when others go: the rule then lets more through. So going
-through all constraints once leaves a minimal rule set. Which one depends on the order:
+What can go is decided by definition 1 in one of its readings (`definition`). By `weights` and
+`exclusive`, a constraint that is needed stays needed when others go, since the rule then lets more
+states through; one pass over all constraints leaves a minimal rule set. By `logic`, what another
+rule comes to write may free a constraint or a whole rule, so passes are repeated until nothing
+goes. By `logic` and `exclusive` the result depends on the order; by `weights`, rules do not depend
+on each other, only the constraints of one rule do:
 
     documented   rule by rule in the order of the program, constraints from the last to the first:
                  what the step reads first stays
@@ -26,14 +28,7 @@ import numpy as np
 
 from weft.errors import WeftError
 from weft.language.rules import Rule
-from weft.theory.definition import (
-    Guard,
-    Rows,
-    apart_without,
-    as_guard,
-    grouped,
-    rows_of,
-)
+from weft.theory.definition import Group, Reading, Rows, as_guard, grouped, rows_of
 from weft.theory.firing import Used
 
 MOST = 20_000
@@ -63,9 +58,16 @@ def seeded(seed: int) -> Order:
 
 
 def shortened(
-    rules: Iterable[Rule], states: States, order: Order = documented
+    rules: Iterable[Rule],
+    states: States,
+    order: Order = documented,
+    *,
+    reading: Reading = "weights",
 ) -> tuple[tuple[Rule, Rule], ...]:
-    """Each rule that fires, with what is left of it; together they are minimal.
+    """Each rule that stays, with what is left of it; together they are minimal.
+
+    Rules that never fire go. By `logic` a rule also goes if others write the same wherever it
+    fires.
 
     Example:
         >>> import weft
@@ -74,7 +76,7 @@ def shortened(
         >>> used = observe(parity, ["10", "11"])
         >>> for _, rule in shortened(fired_rules(used), used):
         ...     print(rule.show(parity.variables))
-        done = 0, done_left = 1 => parity: 0 -> 1
+        done_left = 1 => parity: 0 -> 1
         done_left = 1, parity_left = 1 => parity: 1 -> 0
         done_left = 1 => done: 0 -> 1
     """
@@ -84,24 +86,30 @@ def shortened(
     for (name, old), group in grouped(given).items():
         rows = rows_of(states, name, old, group)
         fired = [rule for rule in group if np.any(rows.holding(as_guard(rule)))]
-        pairs |= zip(fired, _shortened(fired, rows, order), strict=True)
+        left = _shortened(Group(fired, rows, reading), order)
+        pairs |= {rule: _cut(rule, kept) for rule, kept in zip(fired, left, strict=True) if kept
+                  is not None}  # fmt: skip
     return tuple((rule, pairs[rule]) for rule in given if rule in pairs)
 
 
-def _shortened(rules: Sequence[Rule], rows: Rows, order: Order) -> list[Rule]:
-    guards = [as_guard(rule) for rule in rules]
-    for place, name in order(rules):
-        if _can_go(guards, place, name, rows):
-            del guards[place][name]
-    return [_cut(rule, guard) for rule, guard in zip(rules, guards, strict=True)]
-
-
-def _can_go(guards: Sequence[Guard], place: int, name: str, rows: Rows) -> bool:
-    """Whether a constraint can be removed from a rule."""
-    if rows.guards(guards[place], name):
-        return False
-    others = (guard for other, guard in enumerate(guards) if other != place)
-    return apart_without(guards[place], name, others)
+def _shortened(group: Group, order: Order) -> Sequence[Iterable[str] | None]:
+    """The names of the constraints that stay, rule by rule; None for a rule that goes."""
+    tried = list(order(group.rules))
+    gone = True
+    while gone:
+        gone = False
+        for place, name in tried:
+            guard = group.guards[place]
+            if guard is not None and name in guard and group.can_go(place, name):
+                group.remove(place, name)
+                gone = True
+        if group.reading != "logic":
+            break  # one pass is enough, and a rule that fires never goes
+        for place, guard in enumerate(group.guards):
+            if guard is not None and group.can_go(place):
+                group.remove(place)
+                gone = True
+    return group.guards
 
 
 def _cut(rule: Rule, kept: Iterable[str]) -> Rule:
@@ -129,7 +137,7 @@ class Forms:
             yield tuple(rule for rules in chosen for rule in rules)
 
 
-def minimal_forms(rules: Iterable[Rule], states: States) -> Forms:
+def minimal_forms(rules: Iterable[Rule], states: States, *, reading: Reading = "weights") -> Forms:
     """All minimal rule sets that are left when rules and constraints go one by one.
 
     Example:
@@ -146,31 +154,25 @@ def minimal_forms(rules: Iterable[Rule], states: States) -> Forms:
         rows = rows_of(states, name, old, group)
         fired = [rule for rule in group if np.any(rows.holding(as_guard(rule)))]
         found[name, old] = tuple(
-            tuple(_cut(rule, kept) for rule, kept in zip(fired, form, strict=True))
-            for form in _forms(fired, rows)
+            tuple(
+                _cut(rule, kept) for rule, kept in zip(fired, form, strict=True) if kept is not None
+            )
+            for form in _forms(fired, rows, reading)
         )
     return Forms(found)
 
 
-Kept = tuple[frozenset[str], ...]
+Kept = tuple[frozenset[str] | None, ...]
+"""The names of the constraints that each rule keeps; None for a rule that is gone."""
 
 
-def _forms(rules: Sequence[Rule], rows: Rows) -> Iterator[Kept]:
-    """Every way to remove constraints until none can go: a search over what is kept."""
-    whole = [as_guard(rule) for rule in rules]
-    stack: list[Kept] = [tuple(frozenset(guard) for guard in whole)]
+def _forms(rules: Sequence[Rule], rows: Rows, reading: Reading) -> Iterator[Kept]:
+    """Every way to remove rules and constraints until none can go: a search over what is kept."""
+    stack: list[Kept] = [tuple(frozenset(as_guard(rule)) for rule in rules)]
     seen = set(stack)
     while stack:
         kept = stack.pop()
-        guards = [
-            {name: guard[name] for name in names} for guard, names in zip(whole, kept, strict=True)
-        ]
-        smaller = [
-            (*kept[:place], names - {name}, *kept[place + 1 :])
-            for place, names in enumerate(kept)
-            for name in sorted(names)
-            if _can_go(guards, place, name, rows)
-        ]
+        smaller = list(_smaller(rules, rows, reading, kept))
         if not smaller:
             yield kept
         stack += [form for form in smaller if form not in seen]
@@ -182,8 +184,21 @@ def _forms(rules: Sequence[Rule], rows: Rows) -> Iterator[Kept]:
             )
 
 
+def _smaller(rules: Sequence[Rule], rows: Rows, reading: Reading, kept: Kept) -> Iterator[Kept]:
+    """What is left after each removal that is possible."""
+    there = [place for place, names in enumerate(kept) if names is not None]
+    group = Group([_cut(rules[place], kept[place] or ()) for place in there], rows, reading)
+    for at, place in enumerate(there):
+        names = kept[place] or frozenset()
+        if group.can_go(at):
+            yield (*kept[:place], None, *kept[place + 1 :])
+        for name in sorted(names):
+            if group.can_go(at, name):
+                yield (*kept[:place], names - {name}, *kept[place + 1 :])
+
+
 def kept_apart(rules: Sequence[Rule], states: States) -> tuple[tuple[Rule, str], ...]:
-    """Constraints that no assignment needs: they stay because two rules would overlap without."""
+    """Constraints that no assignment needs: by `exclusive` they stay to keep two rules apart."""
     states = states if isinstance(states, Used) else list(states)
     found = []
     for (name, old), group in grouped(rules).items():

@@ -7,20 +7,23 @@ Resets of heads are no part of it (appendix B.1), and neither is the old value i
 rule `variable: old -> new` must name it. Taken literally, it could go from nearly every rule (from
 `done_left = 1 => done: 0 -> 1`, since where `done` is 1 already, writing 1 changes nothing).
 
-Appendix B.1 asks that no two rules of a variable are ever satisfied together, and does not say what
-becomes of a removal that breaks this. There are three readings:
+Appendix B.1 requires that no two rules of a variable are ever satisfied together, and does not say
+what becomes of a removal that breaks this. There are three readings:
 
-exclusive   it is not possible to remove what keeps two rules apart, in D or outside it, or what
-            keeps a rule from reading a head that is undefined
-weights     the output is that of the compiled layer, where two rules that hold both write: what
-            counts is whether some V in D satisfies all of a rule but this constraint
-logic       the output is f_R of the paper, which is defined wherever the rules that hold agree
+weights     the output is that of the compiled layer, to which every satisfied rule adds: a
+            constraint can go unless some V in D satisfies all of the rule but this constraint
+logic       the output is f_R of the paper, which is defined wherever the satisfied rules agree
+exclusive   a removal is possible only if no two rules overlap after it, in D or outside it, and
+            no rule comes to read a head that is undefined
 
-A set that is minimal by `weights` is so by `exclusive`, and one by `logic` is so by `weights`. The
-proof of theorem 2 needs `weights`. A program needs `exclusive`, or two of its rules could disagree
-on an input that was not trained on, and its weights could fire on the average that they hold
-where a head is undefined. (Appendix B leaves heads out; in the other readings a constraint on an
-undefined head is simply not satisfied, as its encoding is zero.)
+A set that is minimal by `logic` is minimal by `weights`, and one that is minimal by `weights` is
+minimal by `exclusive`. Theorem 2 holds for `weights` and `logic`. It is false for `exclusive`,
+where a constraint may stay only to keep two rules apart, so that no state of D holds its weights in
+place (`docs/optimum.md` has the counterexample). `weights` is therefore the default everywhere.
+
+The price of `weights` and `logic` is that two rules may overlap on states outside D. A program made
+of such rules fails in states in which they disagree. (Appendix B leaves heads out; outside
+`exclusive`, a constraint on an undefined head is not satisfied, since its encoding is zero.)
 """
 
 from __future__ import annotations
@@ -31,14 +34,30 @@ from typing import Any, Literal
 
 import numpy as np
 
-from weft.errors import WeftError
+from weft.errors import WeftError, did_you_mean
 from weft.language.program import Program, Variable
 from weft.language.ranges import UNDEFINED
 from weft.language.rules import Rule
 from weft.theory.firing import Bools, Used, edge_values
 
-Reading = Literal["exclusive", "weights", "logic"]
+Reading = Literal["weights", "logic", "exclusive"]
+READINGS: dict[Reading, str] = {
+    "weights": "a constraint can go if no training state fails it alone",
+    "logic": "a constraint can go if the rules, which may overlap, still agree",
+    "exclusive": "a constraint can go if, besides, no two rules overlap without it",
+}
 Guard = dict[str, frozenset[Any]]
+
+
+def reading_named(name: str) -> Reading:
+    """A reading of definition 1 by its name."""
+    for reading in READINGS:
+        if reading == name:
+            return reading
+    raise WeftError(
+        f"there is no reading '{name}' of definition 1",
+        remedy=did_you_mean(name, list(READINGS)).capitalize(),
+    )
 
 
 @dataclass(frozen=True)
@@ -75,7 +94,7 @@ def is_minimal(
     rules: Program | Iterable[Rule],
     states: Used | Iterable[Mapping[str, Any]],
     *,
-    reading: Reading = "exclusive",
+    reading: Reading = "weights",
 ) -> Minimality:
     """Whether rules are a minimal rule set over assignments, by definition 1.
 
@@ -83,6 +102,9 @@ def is_minimal(
         rules: rules of which no two of a variable hold together, or a program that has such rules.
         states: assignments at the input of the feed-forward, or what `observe` kept of them.
         reading: what a removal may do to other rules; see this module.
+
+    Theorem 2 needs `weights` or `logic`: rules that are minimal by `exclusive` can compile to
+    weights that are no strict optimum.
 
     Example:
         >>> import weft
@@ -98,7 +120,7 @@ def is_minimal(
     offences = (
         offence
         for (name, old), group in grouped(transitions).items()
-        for offence in _offences(group, rows_of(states, name, old, group), reading)
+        for offence in _offences(Group(group, rows_of(states, name, old, group), reading))
     )
     return Minimality(next(offences, None))
 
@@ -186,34 +208,63 @@ def overlap(one: Guard, other: Guard) -> bool:
     return all(one[name] & other[name] for name in one.keys() & other.keys())
 
 
-def _offences(rules: Sequence[Rule], rows: Rows, reading: Reading) -> Iterator[Offence]:
+class Group:
+    """Rules of one variable and old value, from which rules and constraints are removed.
+
+    Attributes:
+        rules: the rules as they were.
+        guards: what is left of the guard of each; None if the whole rule is gone.
+    """
+
+    def __init__(self, rules: Sequence[Rule], rows: Rows, reading: Reading) -> None:
+        self.rules, self.rows, self.reading = rules, rows, reading
+        self.guards: list[Guard | None] = [as_guard(rule) for rule in rules]
+        self._held: list[Bools | None] = [rows.holding(as_guard(rule)) for rule in rules]
+
+    def can_go(self, place: int, name: str | None = None) -> bool:
+        """Whether a constraint of a rule can be removed, or the whole rule if none is named."""
+        guard, held = self.guards[place], self._held[place]
+        assert guard is not None
+        assert held is not None
+        if name is None:
+            changed = held
+        elif self.reading == "exclusive":
+            others = (o for at, o in enumerate(self.guards) if at != place and o is not None)
+            return not self.rows.guards(guard, name) and apart_without(guard, name, others)
+        else:
+            changed = self.rows.holding(guard, name) & ~self.rows.allowed(name, guard[name])
+        if self.reading == "logic":
+            changed = changed & ~self._written(place)
+        return not np.any(changed)
+
+    def remove(self, place: int, name: str | None = None) -> None:
+        """Remove a constraint of a rule, or the whole rule."""
+        guard = self.guards[place]
+        assert guard is not None
+        if name is None:
+            self.guards[place] = self._held[place] = None
+        else:
+            del guard[name]
+            self._held[place] = self.rows.holding(guard)
+
+    def _written(self, place: int) -> Bools:
+        """Where other rules hold and write what this one writes, so that it makes no difference."""
+        found: Bools = np.zeros(self.rows.count, np.bool_)
+        for other, held in enumerate(self._held):
+            if other != place and held is not None:
+                if self.rules[other].new == self.rules[place].new:
+                    found |= held
+        return found
+
+
+def _offences(group: Group) -> Iterator[Offence]:
     """What can be removed from the rules of a group, rule by rule."""
-    guards = [as_guard(rule) for rule in rules]
-    held = [rows.holding(guard) for guard in guards] if reading == "logic" else []
-    for place, (rule, guard) in enumerate(zip(rules, guards, strict=True)):
-        written = _written(rules, held, rows, place) if reading == "logic" else None
-        if not np.any(rows.holding(guard) if written is None else held[place] & ~written):
+    for place, rule in enumerate(group.rules):
+        if group.can_go(place):
             yield Offence(rule)
-        for name in guard:
-            if reading == "exclusive":
-                others = [other for other in guards if other is not guard]
-                kept = rows.guards(guard, name) or not apart_without(guard, name, others)
-            elif written is not None:
-                new = rows.holding(guard, name) & ~rows.allowed(name, guard[name])
-                kept = bool(np.any(new & ~written))
-            else:
-                kept = rows.needs(guard, name)
-            if not kept:
+        for name, _ in rule.guard:
+            if group.can_go(place, name):
                 yield Offence(rule, name)
-
-
-def _written(rules: Sequence[Rule], held: list[Bools], rows: Rows, place: int) -> Bools:
-    """Where other rules hold and write what this one writes, so that it makes no difference."""
-    found: Bools = np.zeros(rows.count, np.bool_)
-    for other, rule in enumerate(rules):
-        if other != place and rule.new == rules[place].new:
-            found |= held[other]
-    return found
 
 
 def apart_without(guard: Guard, name: str, others: Iterable[Guard]) -> bool:

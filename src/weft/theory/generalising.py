@@ -19,6 +19,7 @@ import numpy as np
 
 from weft.errors import WeftError
 from weft.interpreter.batched import run_batch
+from weft.interpreter.errors import StepError
 from weft.interpreter.reference import has_halted
 from weft.interpreter.trace import Run
 from weft.language.program import Program, token_numbers
@@ -37,11 +38,12 @@ class Outcome:
     Attributes:
         tokens: the input.
         ending: `right`, `wrong`, `not halted` (within as many layers as the program takes), or
-            `failed` where its last stream cannot be decoded.
+            `failed` if two of its rules disagree on the way, or its last stream cannot be decoded.
         answer: what it gives; where it has not halted, what could be read off it.
         expected: the right answer.
         covered: whether nothing that was dropped is missed.
         reason: why it failed.
+        outputs: the output variable at every position of its last stream; empty if a step failed.
     """
 
     tokens: tuple[Any, ...]
@@ -50,6 +52,7 @@ class Outcome:
     expected: Any
     covered: bool
     reason: str = ""
+    outputs: tuple[Any, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -160,12 +163,12 @@ def _strange(found: Minimal, used: Used, name: str) -> Codes:
     """The assignments, as joint codes, in which the rules that are left do something else."""
     states = used.states[name]
     wanted = [rule and rule.new for _, rule in firing(used.program, name, states)]
-    given: list[Any] = [None] * len(states)
+    given: list[set[Any]] = [set() for _ in range(len(states))]
     for rule in found.rules:
         if rule.variable == name:
             for row in np.flatnonzero(holding(rule, states)).tolist():
-                given[row] = rule.new
-    bad = [row for row, new in enumerate(wanted) if new != given[row]]
+                given[row].add(rule.new)
+    bad = [row for row, new in enumerate(wanted) if given[row] != ({new} - {None})]
     return Ticks(used.program, name).keys({n: states.column(n)[bad] for n in states.names})
 
 
@@ -185,11 +188,24 @@ def _outcomes(found: Minimal, used: Used, covered: Bools) -> list[Outcome]:
     done: dict[int, Outcome] = {}
     for count, places in groups.items():
         given = [used.inputs[place] for place in places]
-        batch = run_batch(found.program, given, layers=count)
+        ran = runs_of(found.program, given, count)
         right = _answers(found.original, given, count)
-        for place, run, expected in zip(places, batch, right, strict=True):
-            done[place] = _outcome(run, expected, bool(covered[place]))
+        for place, run, expected in zip(places, ran, right, strict=True):
+            done[place] = _outcome(used.inputs[place], run, expected, bool(covered[place]))
     return [done[place] for place in range(len(used.inputs))]
+
+
+def runs_of(program: Program, given: Sequence[Any], layers: int) -> list[Run | StepError]:
+    """What comes of each input after so many layers; the error if its step fails."""
+    found: list[Run | StepError] = []
+    while len(found) < len(given):
+        rest = given[len(found) :]
+        try:
+            found += run_batch(program, rest, layers=layers)
+        except StepError as error:
+            found += run_batch(program, rest[: error.input or 0], layers=layers)
+            found.append(error)
+    return found
 
 
 def _answers(program: Program, given: Sequence[tuple[Any, ...]], layers: int) -> list[Any]:
@@ -199,14 +215,18 @@ def _answers(program: Program, given: Sequence[tuple[Any, ...]], layers: int) ->
     return run_batch(program, given, layers=layers).results
 
 
-def _outcome(run: Run, expected: Any, covered: bool) -> Outcome:
+def _outcome(tokens: Any, run: Run | StepError, expected: Any, covered: bool) -> Outcome:
+    if isinstance(run, StepError):
+        place = f"layer {run.layer}, position {run.position}"
+        reason = f"{place}{run.what.partition(place)[2]}"
+        return Outcome(tokens, "failed", None, expected, covered, reason)
     try:
         answer = run.result
     except WeftError as error:
-        return Outcome(run.tokens, "failed", None, expected, covered, error.what)
+        return Outcome(run.tokens, "failed", None, expected, covered, error.what, run.outputs)
     halts = run.program.definition.halt is not None
     if halts and not has_halted(run.program, run.stream):
         reason = f"it has not halted after {run.layers} layers"
-        return Outcome(run.tokens, "not halted", answer, expected, covered, reason)
+        return Outcome(run.tokens, "not halted", answer, expected, covered, reason, run.outputs)
     ending: Ending = "right" if answer == expected else "wrong"
-    return Outcome(run.tokens, ending, answer, expected, covered)
+    return Outcome(run.tokens, ending, answer, expected, covered, outputs=run.outputs)

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+from weft.statistics import Share, warnings
 from weft.theory.antecedents import kept_apart
+from weft.theory.definition import READINGS
 from weft.theory.fired import all_rules, fired_resets
 from weft.theory.generalising import Generalisation
 from weft.theory.minimising import Minimal, count_constraints
@@ -118,22 +120,47 @@ class Report:
         )
         told = [first]
         if found.order:
-            gone = count_constraints(found.fired) - count_constraints(found.rules)
-            apart = len(kept_apart(found.rules, found.used))
-            told.append(
-                f"Of their constraints {gone:,} went, in the order '{found.order}'; {apart:,} stay "
-                "only because two rules would overlap without them."
-            )
+            told += self._full()
         for test, g in self.tests:
             verdict = "solves" if g.solved else "does not solve"
-            told.append(f"The minimal program {verdict} {test}: {_share(g.right, g)} right.")
+            right = Share(g.right, len(g.outcomes))
+            told.append(
+                f"The minimal program {verdict} {test}: {g.right:,} of {right.count:,} right, "
+                f"{right.short}."
+            )
         return told
+
+    def _full(self) -> list[str]:
+        """What definition 1 took from the rules that fired, and by which reading."""
+        found = self.found
+        gone = count_constraints(tuple(rule for rule, _ in found.kept))
+        gone -= count_constraints(found.rules)
+        told = [
+            f"Definition 1 by the reading '{found.reading}': {READINGS[found.reading]}.",
+            f"Of their constraints {gone:,} went, in the order '{found.order}'.",
+        ]
+        if found.reading == "exclusive":
+            apart = len(kept_apart(found.rules, found.used))
+            told[1] = told[1][:-1] + (
+                f"; {apart:,} stay only because two rules would overlap without them."
+            )
+            if apart:
+                told.append("By this reading, theorem 2 need not hold for these rules.")
+        if found.reading == "logic":
+            dropped = len(found.fired) - len(found.kept)
+            told.append(f"{dropped:,} rules went, since others write the same where they fire.")
+        return told
+
+    def warnings(self) -> list[str]:
+        """What to bear in mind when reading the tests."""
+        return warnings((test, Share(g.right, len(g.outcomes))) for test, g in self.tests)
 
     def markdown(self) -> str:
         """The whole report as Markdown."""
         parts = ["\n".join(self.sentences()), self.parts().markdown()]
         if self.tests:
             parts.append(self.outcomes().markdown())
+        parts += self.warnings()
         return "\n\n".join(parts)
 
     def as_json(self, examples: int = 5) -> dict[str, Any]:
@@ -152,6 +179,7 @@ class Report:
                 "fired": count_constraints(found.fired),
                 "left": count_constraints(found.rules),
                 "order": found.order or None,
+                "reading": found.reading if found.order else None,
             },
             "kept": [rule.show(variables) for rule in found.rules],
             "tests": [self._test_as_json(test, g, examples) for test, g in self.tests],
@@ -164,9 +192,13 @@ class Report:
             "split": test,
             "inputs": len(g.outcomes),
             "solved": g.solved,
-            "right": g.right,
+            **Share(g.right, len(g.outcomes)).as_dict(),
             "covered": g.covered,
             "readable": g.readable,
+            "intervals": {
+                name: Share(count, len(g.outcomes)).as_dict()
+                for name, count in (("covered", g.covered), ("readable", g.readable))
+            },
             "endings": dict(g.endings),
             "wanted": len(g.wanted),
             "missing": [rule.show(variables) for rule in (*g.missing, *g.missing_resets)],
@@ -186,7 +218,3 @@ class Report:
 def _cells(row: tuple[str, Sequence[int | None]]) -> tuple[str, ...]:
     name, numbers = row
     return (name, *("" if number is None else f"{number:,}" for number in numbers))
-
-
-def _share(count: int, g: Generalisation) -> str:
-    return f"{count:,} of {len(g.outcomes):,}"

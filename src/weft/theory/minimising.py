@@ -8,7 +8,8 @@ constraint of a rule is unnecessary. With `constraints=True` those go too.
     constraints   definition 1 in full: what fired is kept, shortened by what training does not need
 
 On the training set the minimal program does what the program does, at every layer. What it does on
-other inputs is the prediction.
+other inputs is the prediction. Rules that lost constraints may overlap on other inputs (see the
+readings in `definition`); in a state in which two of them disagree, the minimal program fails.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from weft.language.program import Program, as_program
 from weft.language.ranges import UNDEFINED
 from weft.language.rules import Rule
 from weft.theory.antecedents import Order, documented, seeded, shortened
+from weft.theory.definition import Reading
 from weft.theory.fired import Form, all_rules, fired_resets, fired_rules
 from weft.theory.firing import Inputs, Used, observe
 from weft.theory.restricted import MinimalProgram, restrict
@@ -51,8 +53,9 @@ class Minimal:
         form: whether rules have one value per constraint (`single`) or sets.
         fired: the rules that fired, before anything was taken from them.
         resets: the resets of heads that fired.
-        rules: what is left of each of the fired rules.
-        order: in which order constraints were tried; empty where they were not.
+        kept: the fired rules that stay, each with what is left of it.
+        order: in which order constraints were tried; empty if they were not.
+        reading: of definition 1, by which constraints went.
     """
 
     program: MinimalProgram
@@ -60,8 +63,14 @@ class Minimal:
     form: Form
     fired: tuple[Rule, ...]
     resets: tuple[Rule, ...]
-    rules: tuple[Rule, ...]
+    kept: tuple[tuple[Rule, Rule], ...]
     order: str
+    reading: Reading
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """The rules that are left, as they are left."""
+        return tuple(left for _, left in self.kept)
 
     @property
     def original(self) -> Program:
@@ -76,7 +85,7 @@ class Minimal:
     @property
     def shortenings(self) -> Iterator[tuple[Rule, tuple[str, ...]]]:
         """The rules that lost constraints, with the variables that they no longer test."""
-        for rule, left in zip(self.fired, self.rules, strict=True):
+        for rule, left in self.kept:
             kept = {name for name, _ in left.guard}
             gone = tuple(name for name, _ in rule.guard if name not in kept)
             if gone:
@@ -97,6 +106,11 @@ class Minimal:
                     f"{name} in `{rule.show(variables)}`",
                     "no state of training satisfies all of the rule but this",
                 )
+        stay = {rule for rule, _ in self.kept}
+        for rule in self.fired:
+            if rule not in stay:
+                why = "other rules write the same wherever it fires"
+                yield Dropped("rule", rule.show(variables), why)
         why = "it never fired in training"
         fired = set(self.fired) | set(self.resets)
         for rule in self.original.rules.resets:
@@ -112,6 +126,7 @@ def minimal(
     inputs: Inputs,
     *,
     constraints: bool = False,
+    reading: Reading = "weights",
     form: Form = "single",
     seed: int | None = None,
     tries: int = 1,
@@ -123,6 +138,7 @@ def minimal(
         program: a program, or its class.
         inputs: what it is trained on: text for its `encode`, or tokens.
         constraints: whether constraints that training does not need go as well (definition 1).
+        reading: of definition 1; by `weights` and `logic`, theorem 2 holds (see `definition`).
         form: `single` for one value per constraint, as in the paper; `sets` for rules as derived.
         seed: the order in which constraints are tried; None for the documented one.
         tries: try so many orders and take the first one that leaves the fewest constraints.
@@ -146,24 +162,27 @@ def minimal(
     fired = fired_rules(used, form)
     for rule in fired:
         _check_defined(program, rule)
-    rules, order = fired, ""
+    kept, order = tuple((rule, rule) for rule in fired), ""
     if constraints:
-        rules, order = _fewest(fired, used, seed, tries)
-    left = restrict(program, rules, used.tokens, used.positions)
-    return Minimal(left, used, form, fired, fired_resets(used), rules, order)
+        kept, order = _fewest(fired, used, reading, seed, tries)
+    left = restrict(program, [rule for _, rule in kept], used.tokens, used.positions)
+    return Minimal(left, used, form, fired, fired_resets(used), kept, order, reading)
+
+
+Pairs = tuple[tuple[Rule, Rule], ...]
 
 
 def _fewest(
-    fired: tuple[Rule, ...], used: Used, seed: int | None, tries: int
-) -> tuple[tuple[Rule, ...], str]:
+    fired: tuple[Rule, ...], used: Used, reading: Reading, seed: int | None, tries: int
+) -> tuple[Pairs, str]:
     """The shortest rules of several orders, and the order that they come from."""
     first: tuple[Order, str] = (documented, "documented")
     start = 0
     if seed is not None:
         first, start = (seeded(seed), f"seed {seed}"), seed + 1
     orders = [first, *((seeded(n), f"seed {n}") for n in range(start, start + tries - 1))]
-    found = [(tuple(left for _, left in shortened(fired, used, o)), name) for o, name in orders]
-    return min(found, key=lambda each: count_constraints(each[0]))
+    found = [(shortened(fired, used, order, reading=reading), name) for order, name in orders]
+    return min(found, key=lambda each: count_constraints(tuple(left for _, left in each[0])))
 
 
 def count_constraints(rules: tuple[Rule, ...]) -> int:

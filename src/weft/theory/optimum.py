@@ -1,15 +1,18 @@
 """Whether compiled weights are a strict coordinate-wise local optimum (ALTA paper, B.5 and B.6).
 
-Theorem 2 says that they are where the rules are minimal for D (Definition 1) and α is below 1; for
-squared L2, below 1/(2K), K = max(1, max N_j - 1). It holds. Theorem 1 says that otherwise they are
-not, and as printed that is false: W1_jk alone does affect the loss where its constraint could go,
-since without b1_j moving too the unit falls below 1 wherever its rule fires. What holds, for α < 1:
+Theorem 2 says that they are if the rules are minimal for D (definition 1) and α is below 1; for
+squared L2, below 1/(2K), K = max(1, max N_j - 1). It holds if definition 1 is read by `weights` or
+`logic`, and is false by `exclusive` (`weft.theory.definition`). Theorem 1 says that otherwise they
+are not, and as printed that is false: W1_jk alone does affect the loss where its constraint could
+go, since without b1_j moving too the unit falls below 1 wherever its rule fires. Definition 2 as
+printed lets ε be 0, so that nothing satisfies it; here ε ≠ 0. What holds, for α < 1:
 
     strict in every coordinate               if and only if  every rule fires on some state, and
                                              every rule of two or more constraints has a state that
                                              fails exactly one of them, whichever
     and along every removal of a constraint  if and only if  no unit and no such constraint can go
-                                             without changing what the feed-forward makes of D
+                                             without changing what the feed-forward makes of D:
+                                             the rules are minimal by `weights`
 
 where the removal of constraint k moves b1_j up and W1_jk down by the same amount; the constraint on
 the old value is part of every rule (B.1) and stays. The page `docs/optimum.md` has the smallest
@@ -21,13 +24,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from weft.language.program import Program, as_program
 from weft.language.rules import Rule
+from weft.theory.definition import Offence, Reading, is_minimal
 from weft.theory.derivatives import Penalty
 from weft.theory.derivatives_counts import count_kinks
 from weft.theory.optimum_offenders import Offender, offenders
@@ -49,6 +53,8 @@ class Optimum:
         total: how many there are in D, repeated ones counted.
         penalty: the regulariser.
         removals: whether removals of constraints were looked at as well.
+        reading: of definition 1, by which the rules are minimal or not; None without removals.
+        offence: what can be removed from the rules by `reading`, if anything.
     """
 
     offender: Offender | None
@@ -57,9 +63,11 @@ class Optimum:
     total: int
     penalty: Penalty
     removals: bool
+    reading: Reading | None = None
+    offence: Offence | None = None
 
     def __bool__(self) -> bool:
-        return self.offender is None
+        return self.offender is None and self.offence is None
 
 
 def is_strict_coordinate_optimum(
@@ -69,6 +77,7 @@ def is_strict_coordinate_optimum(
     *,
     regulariser: Regulariser = "l1",
     removals: bool = False,
+    reading: Reading = "weights",
     layers: int | None = None,
 ) -> Optimum:
     """Whether a program's compiled feed-forward is a strict optimum of the loss over some inputs.
@@ -79,6 +88,7 @@ def is_strict_coordinate_optimum(
         alpha: the weight of the regulariser.
         regulariser: `l1`, or `l2` for the sum of squares.
         removals: look along removals of single constraints of guards too: are the rules minimal?
+        reading: with `removals`, the reading of definition 1 by which rules are minimal.
         layers: how many to run, for programs that do not halt.
 
     Example:
@@ -95,13 +105,29 @@ def is_strict_coordinate_optimum(
     penalty = Penalty(alpha, regulariser)
     require_categorical(program)
     states = states_of(program, inputs, layers=layers)
-    return check_rules(program.rules, states, penalty, removals=removals)
+    return check_rules(program.rules, states, penalty, removals=removals, reading=reading)
 
 
 def check_rules(
-    rules: Iterable[Rule], states: States, penalty: Penalty, *, removals: bool = False
+    rules: Iterable[Rule],
+    states: States,
+    penalty: Penalty,
+    *,
+    removals: bool = False,
+    reading: Reading = "weights",
 ) -> Optimum:
-    """The same for a rule set and states; resets of heads are left out."""
+    """The same for a rule set and states; resets of heads are left out.
+
+    With `removals`, the rules must be minimal too. By `weights` that is decided along the removals
+    themselves, by the derivatives of the loss: the two are the same. Other readings have no
+    directions of their own, so the definition is checked beside the coordinates.
+    """
+    if removals and reading != "weights":
+        single = list(paper_rules(rules))
+        strict = check_rules(single, states, penalty)
+        offence = is_minimal(single, states.listed(), reading=reading).offence
+        return replace(strict, removals=True, reading=reading, offence=offence)
+    of_definition = reading if removals else None
     expanded = paper_rules(rules)
     seen = 0
     while block := tuple(itertools.islice(expanded, UNITS_AT_ONCE)):
@@ -109,8 +135,8 @@ def check_rules(
         found = next(offenders(units, states, penalty, removals=removals, first=seen), None)
         seen += len(block)
         if found is not None:
-            return Optimum(found, seen, len(states), states.total, penalty, removals)
-    return Optimum(None, seen, len(states), states.total, penalty, removals)
+            return Optimum(found, seen, len(states), states.total, penalty, removals, of_definition)
+    return Optimum(None, seen, len(states), states.total, penalty, removals, of_definition)
 
 
 def alpha_limit(rules: Iterable[Rule], states: States, kind: Regulariser = "l1") -> float:

@@ -70,6 +70,10 @@ class States:
             )
         }
 
+    def listed(self) -> list[dict[str, Any]]:
+        """All states, each once, as values by name."""
+        return [self.values(row) for row in range(len(self))]
+
 
 def starts(variables: Mapping[str, Variable]) -> dict[str, int]:
     """m(k, 0) for every variable: its first dimension, variables side by side in order."""

@@ -5,7 +5,8 @@ only what was seen (ALTA paper, appendix C.2).
     values for variables outside of this minimal set of observed token IDs and positions."
 
 Where no rule holds, a variable keeps its value: the program says something about every input, right
-or wrong. Heads are cleared after every layer whatever was seen: that belongs to the language.
+or wrong. Where two rules hold and disagree, the step fails. Heads are cleared after every layer
+whatever was seen: that belongs to the language.
 """
 
 from __future__ import annotations
@@ -88,7 +89,7 @@ def restrict(
     given = {word: getattr(original, word) for word in WORDS} | {
         "original": original,
         "step_function": None,
-        "listed_rules": RuleSet(variables, rules),
+        "listed_rules": RuleSet(variables, rules, partial=True),
         "definition": replace(original.definition, variables=variables),
     }
     for word, value in given.items():

@@ -23,7 +23,8 @@ import numpy as np
 import torch
 
 from weft.models.transformer import Transformer
-from weft.tasks import Accuracy, Batch, Task, by_axis, score
+from weft.statistics import Share
+from weft.tasks import Batch, Task, by_axis, score
 from weft.tasks.rows import Bools, Ints
 from weft.tasks.task import VALIDATION
 from weft.training.feeding import blaming, tensors_of
@@ -59,7 +60,12 @@ class Predictions:
         """The share of examples that are right."""
         return float(self.right.mean())
 
-    def by(self, axis: str) -> dict[int, Accuracy]:
+    @property
+    def share(self) -> Share:
+        """How many of how many examples are right."""
+        return Share.of(self.right)
+
+    def by(self, axis: str) -> dict[int, Share]:
         """Accuracy for each value of an axis."""
         return by_axis(self.batch, self.right, axis)
 

@@ -57,7 +57,7 @@ class Display(Watcher):
 
     def ended(self, result: Result) -> None:
         self.close()
-        shares = "  ".join(f"{split} {share:.1%}" for split, share in result.accuracy.items())
+        shares = "  ".join(f"{split} {share}" for split, share in result.told())
         why = f": {result.message}" if result.message else ""
         self._print(f"{result.status} after {result.step:,} steps{why}  {shares}".rstrip())
 

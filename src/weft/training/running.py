@@ -196,6 +196,7 @@ def _result(status: str, loop: Loop | None, folder: Path) -> Result:
         seconds=round(state.seconds, 3),
         parameters=sum(weight.numel() for weight in loop.learner.model.parameters()),
         message=MESSAGES.get(status, ""),
+        tests={split: len(one.batch) for split, one in found.items()},
     )
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from weft.models.config import TransformerConfig
+from weft.statistics import Share
 from weft.training.config import TrainingConfig
 
 
@@ -59,6 +60,7 @@ class Result:
         seconds: how long it was learning.
         parameters: how many the model has.
         message: what went wrong, in words.
+        tests: how many tests each split had; empty in results that were written without it.
     """
 
     status: str
@@ -71,6 +73,24 @@ class Result:
     seconds: float
     parameters: int
     message: str = ""
+    tests: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def shares(self) -> dict[str, Share]:
+        """Accuracy by split as shares of n tests, for the splits whose n is known."""
+        return {
+            split: Share.recovered(self.accuracy[split], count)
+            for split, count in self.tests.items()
+            if split in self.accuracy
+        }
+
+    def told(self) -> list[tuple[str, str]]:
+        """Each split with its share in words: with n and interval, if n is known."""
+        shares = self.shares
+        return [
+            (split, str(shares[split]) if split in shares else f"{share:.1%}, n unknown")
+            for split, share in self.accuracy.items()
+        ]
 
     @property
     def final(self) -> bool:
