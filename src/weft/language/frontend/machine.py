@@ -52,6 +52,14 @@ class Exhausted(BaseException):
     """The derivation takes too much work; not an `Exception`, so that no table takes it."""
 
 
+class EscapedState(BaseException):
+    """Code that is executed as it stands uses the state as a value; no table takes it."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(what)
+        self.what = what
+
+
 class StateReference:
     """What the parameter `z` stands for: the state itself, not a value."""
 
@@ -108,6 +116,8 @@ class Machine:
     frames: list[Frame] = field(default_factory=list)
     tables: Tables = field(init=False)
     work: int = 0
+    endless: Location | None = None  # a loop that does not end in some state
+    finished: bool = False  # what is computed of a finished derivation is not work of it
     _unbound: dict[int, bool] = field(default_factory=dict)
     _facts: dict[int, bool] = field(default_factory=dict)
     _plain: dict[int, Expression] = field(default_factory=dict)
@@ -219,7 +229,7 @@ class Machine:
 
     def spend(self, work: int) -> None:
         """Count work; a step that takes too much of it is given up rather than left to run."""
-        self.work += work
+        self.work += 0 if self.finished else work
         if self.work > MOST_WORK:
             raise Exhausted
 

@@ -130,7 +130,7 @@ def _follow(machine: Machine, node: ast.expr) -> Operand:
         case ast.Set() | ast.List() | ast.Dict():
             return _follow_display(machine, node)
         case ast.NamedExpr(target=target, value=inner):
-            machine.frame.locals[target.id] = found = value(machine, inner)
+            machine.frame.locals[target.id] = found = operand(machine, inner)
             return found
         case ast.Call():
             return calls.call(machine, node)
