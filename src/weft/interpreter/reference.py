@@ -214,14 +214,16 @@ def step(program: Program, state: dict[str, Any]) -> dict[str, Any]:
 
 def _execute(program: Program, content: StateContent) -> StepFailure | None:
     """Execute the step; how it failed, if it did."""
+    traced = program._step_has_loop
     try:
-        call_bounded(program.run_step, State(content), traced=program._step_has_loop)
+        call_bounded(program.run_step, State(content), traced=traced)
     except UndefinedRead as error:
         return StepFailure(head=error.head, where=_place(error.__traceback__))
     except EndlessLoop as error:
         return StepFailure(what=f"the step fails: {error}", where=error.where)
     except (Exception, SystemExit) as error:
-        what = f"the step fails: {type(error).__name__}: {error}".rstrip(": ")
+        said = error.line if isinstance(error, WeftError) else error
+        what = f"the step fails: {type(error).__name__}: {said}".rstrip(": ")
         return StepFailure(what=what, where=_place(error.__traceback__))
     return None
 

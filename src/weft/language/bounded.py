@@ -3,22 +3,26 @@
 The reference interpreter executes a step as it stands, and the front end executes what it cannot
 follow. Both do so here. If the code that runs, or code that it names, has a loop, its lines are
 traced (`sys.settrace`) and the rounds of each loop are counted from where it is entered. Code
-without loops runs untraced. Loops within a builtin, as in `sum(range(10**12))`, are not seen.
+without loops runs untraced. Loops within a builtin, as in `sum(range(10**12))`, are not seen, so
+iterators that surely have no end, as in `sum(itertools.count())`, are refused by name.
 """
 
 from __future__ import annotations
 
+import ast
 import dis
 import functools
 import inspect
+import itertools
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from types import CodeType, FrameType, FunctionType, MethodType, ModuleType
 from typing import Any, TypeVar
 
-from weft.errors import Location
-from weft.language.source import free_variables
+from weft.errors import Location, WeftError
+from weft.language.names import resolve
+from weft.language.source import free_variables, function_source
 
 Result = TypeVar("Result")
 
@@ -93,16 +97,83 @@ def has_loop(code: CodeType) -> bool:
 
 def reaches_loop(function: Any) -> bool:
     """Whether a function, or anything that it or its helpers name, has a loop."""
-    return _any_loop([function])
+    return any(_has_loop(found) for found in reachable([function]))
 
 
 def code_reaches_loop(code: CodeType, names: Mapping[str, Any]) -> bool:
     """Whether code that runs where names stand for these things reaches a loop."""
-    return any(map(has_loop, _codes(code))) or _any_loop(_mentioned(code, names, None))
+    found = reachable(_mentioned(code, names, None))
+    return any(map(has_loop, _codes(code))) or any(map(_has_loop, found))
 
 
-def _any_loop(things: list[Any]) -> bool:
-    """Follow names and what they hold; what is called is not known, so all of it counts."""
+def _has_loop(function: FunctionType) -> bool:
+    return any(map(has_loop, _codes(function.__code__)))
+
+
+def check_can_end(owner: str, function: Any) -> None:
+    """Refuse a step whose loops could not be ended.
+
+    A builtin would not return from an iterator without an end, and a handler of everything in a
+    loop would catch `EndlessLoop` and go on.
+    """
+    for found in reachable([function]):
+        source = function_source(found)
+        if source is None or (found.__module__ or "").split(".")[0] in sys.stdlib_module_names:
+            continue
+        for place, why in _swallowing(source.node):
+            raise WeftError(
+                f"{why} in a loop would also catch that the loop does not end",
+                subject=f"{owner}.step",
+                where=source.location(place),
+                remedy="Catch the exceptions that can occur, as in `except ValueError`",
+            )
+        calls = [node for node in ast.walk(source.node) if isinstance(node, ast.Call)]
+        sizes = {id(call.func): len(call.args) + len(call.keywords) for call in calls}
+        for node in ast.walk(source.node):
+            if isinstance(node, (ast.Name, ast.Attribute)):
+                if _is_endless(resolve(found, node), sizes.get(id(node))):
+                    raise WeftError(
+                        f"{ast.unparse(node)} may have no end",
+                        subject=f"{owner}.step",
+                        where=source.location(node),
+                        remedy="Loop over a range",
+                    )
+
+
+def _swallowing(root: ast.AST) -> Iterator[tuple[ast.AST, str]]:
+    """What in a loop catches everything that a loop or a call within it raises."""
+    for loop in ast.walk(root):
+        if not isinstance(loop, (ast.For, ast.While)):
+            continue
+        for node in ast.walk(loop):
+            runs = (ast.For, ast.While, ast.Call, ast.comprehension)
+            if node is loop or not isinstance(node, (ast.Try, ast.TryStar, ast.With)):
+                continue
+            inside = [found for part in node.body for found in ast.walk(part)]
+            if not any(isinstance(found, runs) for found in inside):
+                continue
+            if isinstance(node, ast.With):
+                yield node, "`with`"
+                continue
+            for handler in node.handlers:
+                if handler.type is None or "BaseException" in ast.unparse(handler.type):
+                    yield handler, "an `except` of everything"
+            last = [found for part in node.finalbody for found in ast.walk(part)]
+            if any(isinstance(found, (ast.Return, ast.Break, ast.Continue)) for found in last):
+                yield node.finalbody[0], "a jump out of `finally`"
+
+
+def _is_endless(function: Any, arguments: int | None) -> bool:
+    """Whether a function, called with so many arguments (None: not here), iterates for ever."""
+    if function is itertools.repeat:
+        return arguments != 2
+    if function is iter:  # `iter(function, end)` goes on until it meets the end
+        return arguments == 2
+    return function is itertools.count or function is itertools.cycle
+
+
+def reachable(things: list[Any]) -> Iterator[FunctionType]:
+    """The functions that these may run: what is called is not known, so all that is named counts."""
     waiting, seen = things, list[Any]()
     known = set[int]()
     while waiting:
@@ -116,12 +187,10 @@ def _any_loop(things: list[Any]) -> bool:
         if not isinstance(function, FunctionType):
             waiting += _content(thing)
             continue
-        if any(map(has_loop, _codes(function.__code__))):
-            return True
+        yield function
         names = {**function.__globals__, **free_variables(function)}
         waiting += _mentioned(function.__code__, names, owner)
         waiting += (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values())
-    return False
 
 
 def _content(thing: Any) -> list[Any]:

@@ -251,9 +251,13 @@ class Program(metaclass=ProgramType):
     @cached_property
     def _step_has_loop(self) -> bool:
         """Whether executing the step may come to a loop, whose rounds are then counted."""
-        from weft.language.bounded import reaches_loop
+        from weft.language.bounded import check_can_end, reaches_loop
 
-        return self.step_function is not None and reaches_loop(self.step_function)
+        step = self.step_function
+        if step is None:
+            return False
+        check_can_end(self.name, step)
+        return reaches_loop(step)
 
     def encode(self, text: str) -> Sequence[Any]:
         """Tokens from text. Override it to add marks that every input needs."""

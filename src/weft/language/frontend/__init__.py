@@ -32,6 +32,7 @@ def derive(program: Program) -> Updates:
 
         return updates_from_rules(program.variables, program.listed_rules)
     machine = Machine(program.variables, program.name)
+    program._step_has_loop  # noqa: B018  # refuses loops that could not be ended
     step = program.step_function
     if step is not None:
         with deep_recursion():

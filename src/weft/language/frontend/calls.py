@@ -8,7 +8,7 @@ import operator
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from types import FunctionType, MethodType
+from types import BuiltinFunctionType, MethodType, MethodWrapperType
 from typing import Any
 
 from weft.errors import Location
@@ -253,8 +253,8 @@ def _tabulate(
         )
     if named or function is None:
         function = Keyworded(function, tuple(named))
-    called = [function, *(a.value for a in everything if isinstance(a, Constant))]
-    if any(isinstance(f, (FunctionType, MethodType)) or hasattr(f, "__wrapped__") for f in called):
+    callbacks = any(isinstance(a, Constant) and callable(a.value) for a in everything)
+    if callbacks or not isinstance(function, (BuiltinFunctionType, MethodWrapperType, type)):
         function = Bounded(function, machine)
     found = machine.apply(function, *everything, where=where)
     machine.tabulated(found, where)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import builtins
 import inspect
-import itertools
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -38,7 +37,6 @@ DOING = {
 }
 LOOKING = {id, locals, globals, vars, dir, sys._getframe, inspect.currentframe}
 """Functions that look at objects and names instead of values."""
-ENDLESS = {itertools.count, itertools.cycle, itertools.repeat}
 # fmt: on
 # fmt: off
 IN_PLACE = {
@@ -73,8 +71,6 @@ def check_function(machine: Machine, function: Any, where: Location) -> None:
         raise refuse(machine, where, f"{name} does something else")
     if _is_one_of(function, LOOKING):
         raise refuse(machine, where, f"{name} looks at more than values")
-    if _is_one_of(function, ENDLESS):
-        raise refuse(machine, where, f"{name} has no end")
     if isinstance(this, MUTABLE) and name in IN_PLACE:
         raise refuse(machine, where, f"{name} changes a {type(this).__name__} in place")
 
