@@ -18,7 +18,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from types import CodeType, FrameType, FunctionType, MethodType, ModuleType
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from weft.errors import Location, WeftError
 from weft.language.names import resolve
@@ -26,7 +26,7 @@ from weft.language.source import free_variables, function_source
 
 Result = TypeVar("Result")
 
-ROUNDS = 100_000
+ROUNDS = 10_000
 """How many rounds a loop of a step may make, counted from where it is entered."""
 
 
@@ -70,9 +70,13 @@ class _Counter:
         self.endless: EndlessLoop | None = None
 
     def enter(self, frame: FrameType, event: str, argument: Any) -> Callable[..., Any] | None:
-        return self._lines() if has_loop(frame.f_code) else None
+        if not has_loop(frame.f_code):
+            return None
+        stuck = self_loops(frame.f_code)
+        frame.f_trace_opcodes = bool(stuck)
+        return self._lines(stuck)
 
-    def _lines(self) -> Callable[..., Any]:
+    def _lines(self, stuck: frozenset[int]) -> Callable[..., Any]:
         last, rounds = 0, dict[int, int]()
 
         def line(frame: FrameType, event: str, argument: Any) -> Callable[..., Any]:
@@ -82,17 +86,29 @@ class _Counter:
                 rounds[here] = 0 if here > last else rounds.get(here, 0) + 1
                 last = here
                 if rounds[here] > ROUNDS:
-                    self.endless = EndlessLoop(Location(frame.f_code.co_filename, here))
-                    raise self.endless
+                    self._stop(frame)
+            elif event == "opcode" and frame.f_lasti in stuck:
+                self._stop(frame)
             return line
 
         return line
+
+    def _stop(self, frame: FrameType) -> NoReturn:
+        self.endless = EndlessLoop(Location(frame.f_code.co_filename, frame.f_lineno))
+        raise self.endless
 
 
 @lru_cache(maxsize=4096)
 def has_loop(code: CodeType) -> bool:
     """Whether a piece of code itself can go back to where it was."""
     return any("BACKWARD" in instruction.opname for instruction in dis.get_instructions(code))
+
+
+@lru_cache(maxsize=4096)
+def self_loops(code: CodeType) -> frozenset[int]:
+    """Where an instruction jumps to itself, as `while True: pass` on one line; no line passes."""
+    found = dis.get_instructions(code)
+    return frozenset(i.offset for i in found if "BACKWARD" in i.opname and i.argval == i.offset)
 
 
 def reaches_loop(function: Any) -> bool:

@@ -380,7 +380,6 @@ class _Search:
                 return "it is stored"
         return "it is used as a value"
 
-
     def _is_local(self, target: ast.expr) -> bool:
         return isinstance(target, ast.Name) and target.id not in self.elsewhere
 

@@ -215,7 +215,9 @@ def never_succeeds(updates: Updates) -> StepFails | None:
     for _ in range(TRIES):
         state = {n: rng.choice(v.range.values) for n, v in updates.variables.items()}
         undefined = {n for n, v in updates.variables.items() if v.is_head and rng.random() < 0.3}
-        if updates.can_apply(state) or updates.can_apply({**state, **dict.fromkeys(undefined, UNDEFINED)}):
+        if updates.can_apply(state) or updates.can_apply(
+            {**state, **dict.fromkeys(undefined, UNDEFINED)}
+        ):
             return None
     make = updates.make
     done = make.constant(None)
@@ -275,8 +277,8 @@ def _explained(error: Exception, node: Expression) -> StepFails:
     where = node.where if isinstance(node, Apply) else None
     if isinstance(error, EndlessFailure):
         return StepFails(str(error), error.where)
-    if isinstance(error, Failure):
-        return StepFails("something that it reads is undefined", where)
+    if isinstance(error, Failure) and isinstance(node, Apply):
+        return StepFails(str(error) or "it cannot be computed", where)
     return StepFails(f"{type(error).__name__}: {error}".rstrip(": "), where)
 
 

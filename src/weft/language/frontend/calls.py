@@ -12,7 +12,7 @@ from types import BuiltinFunctionType, MethodType, MethodWrapperType
 from typing import Any
 
 from weft.errors import Location
-from weft.language.bounded import ROUNDS, EndlessLoop, call_bounded, reaches_loop
+from weft.language.bounded import EndlessLoop, call_bounded, reaches_loop
 from weft.language.expressions import Apply, Constant, EndlessFailure, Expression, value_key
 from weft.language.frontend import purity
 from weft.language.frontend.machine import (
@@ -216,8 +216,7 @@ class Bounded:
         try:
             return call_bounded(self.function, *values, traced=self._reaches_loop(values))
         except EndlessLoop as error:
-            self.machine.endless = self.machine.endless or error.where
-            self.machine.spend(ROUNDS)
+            self.machine.spend_endless(error.where)
             self.endless[key] = EndlessFailure(str(error), error.where)
             raise self.endless[key] from None
         finally:

@@ -205,7 +205,7 @@ class Inputs:
         except Returned as end:
             returned, result = True, end.value
         except EndlessLoop as error:
-            self.machine.endless = self.machine.endless or error.where
+            self.machine.spend_endless(error.where)
             raise EndlessFailure(str(error), error.where) from None
         except Escaped:
             pass

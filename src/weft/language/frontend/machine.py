@@ -15,6 +15,7 @@ from types import FunctionType
 from typing import Any, Final, TypeVar
 
 from weft.errors import Location, WeftError
+from weft.language.bounded import ROUNDS
 from weft.language.expressions import (
     Apply,
     Choice,
@@ -44,6 +45,8 @@ class NotUnderstood(Exception):
 
 MOST_WORK = 10_000_000
 """How much a derivation may do: entries of tables, rounds of tabulated loops, tests on paths."""
+ENDLESS_WORK = 10 * ROUNDS
+"""What it counts for that a loop does not end in a state."""
 STEP_WORK = 20
 """What it counts for to follow one piece of syntax."""
 
@@ -232,6 +235,11 @@ class Machine:
         self.work += 0 if self.finished else work
         if self.work > MOST_WORK:
             raise Exhausted
+
+    def spend_endless(self, where: Location) -> None:
+        """Count a state in which a loop does not end."""
+        self.endless = self.endless or where
+        self.spend(ENDLESS_WORK)
 
     # Flow
 

@@ -130,7 +130,7 @@ class Rewriter(ast.NodeTransformer):
     def visit_While(self, node: ast.While) -> ast.AST:
         self.generic_visit(node)
         tick = ast.Expr(ast.Call(ast.Name(TICK, ast.Load()), [], []))
-        node.body.insert(0, ast.copy_location(tick, node))
+        node.body.insert(0, ast.copy_location(tick, node.body[0]))  # no line of its own
         return node
 
     def visit_For(self, node: ast.For) -> ast.AST:

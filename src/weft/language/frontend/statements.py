@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 from weft.errors import Location
 from weft.language.bounded import ENDLESS
 from weft.language.check import head_write_error
-from weft.language.expressions import Constant, EndlessFailure, Expression
+from weft.language.expressions import Constant, EndlessFailure, Expression, Failure
 from weft.language.frontend import opaque, patterns, purity, values
 from weft.language.frontend.calls import local_function
 from weft.language.frontend.machine import (
@@ -101,7 +101,8 @@ def _follow(machine: Machine, node: ast.stmt) -> None:
         case ast.Assert(test=test):
             machine.apply(_check, values.value(machine, test), where=machine.where(node))
         case ast.Raise():
-            machine.computed(machine.make.apply(_always_raises, where=machine.where(node)))
+            what = ast.unparse(node)
+            machine.computed(machine.make.apply(Raises(what), where=machine.where(node)))
         case ast.Import() | ast.ImportFrom():
             _follow_import(machine, node)
         case _:
@@ -115,8 +116,14 @@ def _check(truth: Any) -> None:
         raise AssertionError
 
 
-def _always_raises() -> Any:
-    raise RuntimeError
+@dataclass(frozen=True)
+class Raises:
+    """A `raise` statement; which exception it is makes no difference."""
+
+    what: str
+
+    def __call__(self) -> NoReturn:
+        raise Failure(f"`{self.what}` is reached")
 
 
 def assign(machine: Machine, target: ast.expr, found: Operand) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from weft.language.bounded import ROUNDS
 from weft.language.expressions import Apply, Choice, Constant, Expression
 from weft.language.frontend import calls, opaque
 from weft.language.frontend.inputs import unknown_variable
@@ -22,7 +23,7 @@ from weft.language.frontend.machine import (
     Operand,
 )
 
-LONGEST = 10_000
+LONGEST = ROUNDS
 """How many rounds of a loop are unrolled."""
 
 
