@@ -189,7 +189,7 @@ def _is_endless(function: Any, arguments: int | None) -> bool:
 
 
 def reachable(things: list[Any]) -> Iterator[FunctionType]:
-    """The functions that these may run: what is called is not known, so all that is named counts."""
+    """The functions that these may run; what is called is not known, so whatever is named."""
     waiting, seen = things, list[Any]()
     known = set[int]()
     while waiting:

@@ -391,7 +391,7 @@ def _shown(value: Any) -> str:
 
 
 def check_step(owner: str, definition: Definition, step: Any) -> None:
-    """Every variable that `step` and its helpers name exists, no head is written, nothing escapes."""
+    """All variables that `step` and its helpers name exist, no head is written, nothing escapes."""
     if step is None:
         return
     for access in uses(step, 0):
