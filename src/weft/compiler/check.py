@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from weft.compiler.build import Compiled
+from weft.compiler.precision import Ramp, format_of, mean_ramps
 from weft.compiler.running import run_model
 from weft.errors import WeftError
 from weft.interpreter import reference
@@ -20,6 +21,8 @@ from weft.interpreter.batched import BatchRun, run_batch
 from weft.interpreter.errors import NotHalted, not_halted
 from weft.interpreter.trace import Run
 from weft.language.program import Program, token_numbers
+from weft.language.ranges import Number
+from weft.models.layout import Slot
 from weft.models.reading import UNDEFINED_CODE, slot_codes
 from weft.models.transformer import Transformer
 
@@ -270,6 +273,7 @@ def compare(
     )
     quick = run_model(model, numbers, layers=layers)
     lengths = torch.tensor([len(row) for row in numbers])
+    longest = max(map(len, numbers), default=0)
     found: list[tuple[int, int, int, Difference]] = []
     most = max(expected.layers, default=0)
     for layer, stage, rows, stream in watched:
@@ -285,7 +289,7 @@ def compare(
             slot = model.layout[name]
             if slot.is_head != (stage == "attended"):
                 continue
-            mine = _codes(program, name, slot_codes(flat, slot).numpy(), stage)
+            mine = _codes(program, name, flat, slot, longest, model.config.dtype)
             wrong = _wrong(program, name, codes, mine, owners, set(rows.tolist()))
             for place in wrong:
                 found.append(
@@ -297,8 +301,32 @@ def compare(
     return min(found, key=lambda item: item[:3])[3] if found else None
 
 
-def _codes(program: Program, name: str, codes: NDArray[Any], stage: str) -> NDArray[Any]:
+def _codes(
+    program: Program, name: str, stream: Tensor, slot: Slot, longest: int, dtype: str
+) -> NDArray[Any]:
+    """The codes of a variable at the positions of a stream (n d).
+
+    A mean is rounded, perhaps across the border of a bucket. It is read as the weights read it:
+    by thresholds between the means that can occur.
+    """
+    if slot.kind == "number" and slot.is_head:
+        ramps = _ramps(program, name, longest, dtype)
+        if ramps is not None:
+            middles = np.asarray([(ramp.low + ramp.high) / 2 for ramp in ramps])
+            return np.searchsorted(middles, stream[:, slot.start].double().numpy(), side="right")
+    codes = slot_codes(stream, slot).numpy()
     return np.where(codes == UNDEFINED_CODE, len(program.variables[name]), codes)
+
+
+def _ramps(program: Program, name: str, longest: int, dtype: str) -> list[Ramp] | None:
+    value = program.variables[program.heads[name].value].range
+    output = program.variables[name].range
+    assert isinstance(value, Number)
+    assert isinstance(output, Number)
+    try:
+        return mean_ramps(name, value, output, longest, format_of(dtype))
+    except WeftError:  # a head that no step reads
+        return None
 
 
 def _wrong(
