@@ -117,7 +117,7 @@ FOLLOWED = {
     "number": "if z.x >= 0.5:\n    z.x = 0\nelse:\n    z.x += 0.5",
     "set": "z.s = {1, 2} if z.s == {0} else set()",
     "out of range": "z.c = z.a",
-    "not a whole number": "z.b = z.a / 2",
+    "not a whole number": "if z.c:\n    z.b = z.a / 2",
     "undefined head": "z.b = z.left",
     "undefined head that is not used": "t = z.left",
     "unbound local": "if z.c:\n    t = 1\nu = t\nz.b = 0",

@@ -12,9 +12,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import weft
-from random_programs import few, many, programs, states
+from random_programs import all_states, few, many, programs, states
 from small_programs import within
 from weft.interpreter import reference
+from weft.language.frontend import AlwaysFails
 from weft.language.tables import LIMIT
 
 
@@ -24,6 +25,9 @@ def understood(program: weft.Program) -> weft.Program:
     try:
         program.updates  # noqa: B018
         program.rules  # noqa: B018
+    except AlwaysFails:
+        assert all(executed(program, state) is None for state in all_states(program))
+        assume(False)
     except weft.WeftError as error:
         assume(f"more than {LIMIT:,}" not in str(error))
         raise

@@ -13,6 +13,8 @@ from weft.errors import WeftError
 
 if TYPE_CHECKING:
     from weft.compiler import Compiled
+    from weft.compiler.check import Report
+    from weft.language.program import Program
 
 Level = Annotated[
     int, typer.Option("-O", "--level", help="2: small; 0: one unit a rule, as in the paper.")
@@ -108,7 +110,12 @@ def _lines(path: Path | None) -> list[str] | None:
 def check_command(
     name: Name,
     samples: Annotated[int, typer.Option("--samples", min=1, help="How many random inputs.")] = 200,
-    max_length: Annotated[int, typer.Option("--max-length", min=1, help="The longest.")] = 20,
+    max_length: Annotated[
+        int | None,
+        typer.Option(
+            "--max-length", min=1, help="The longest input; the model is compiled for it. [20]"
+        ),
+    ] = None,
     level: Level = 2,
     relu: Relu = False,
     dtype: Dtype = "float32",
@@ -117,11 +124,16 @@ def check_command(
         int | None, typer.Option("--layers", min=0, help="For programs that do not halt.")
     ] = None,
     seed: Annotated[int, typer.Option("--seed", help="Another seed draws other inputs.")] = 0,
+    allow_failures: Annotated[
+        bool,
+        typer.Option("--allow-failures", help="Inputs on which the program fails are fine."),
+    ] = False,
     json: Json = False,
 ) -> None:
     """Compare reference interpreter, batched interpreter and weights on random inputs.
 
-    Every variable is compared at every layer. Exits with 1 where something differs.
+    Every variable is compared at every layer. Exits with 1 if something differs, or if the program
+    itself fails on an input.
 
     Examples:
 
@@ -135,39 +147,70 @@ def check_command(
     from weft.programs import program
 
     found = program(name)
-    compiled = _compile(found, level, None, relu, dtype)
+    longest = max_length
+    if longest is None:
+        longest = min(CHECK_LENGTH, found.definition.positions or CHECK_LENGTH)
+    compiled = _compile(found, level, longest, relu, dtype)
     _move(compiled, device)
     with Progress(transient=True, disable=json) as bar:
         task = bar.add_task("checking", total=samples)
         report = check(
             compiled,
             samples=samples,
-            max_length=max_length,
+            max_length=longest,
             seed=seed,
             layers=layers,
             progress=lambda done: bar.update(task, completed=done),
         )
-    difference = report.difference
+    passed = report.difference is None and report.inputs > 0
+    passed = passed and (allow_failures or not report.failures)
     if json:
-        print_json(
-            {
-                "inputs": report.inputs,
-                "skipped": report.skipped,
-                "layers": report.layers,
-                "agree": difference is None,
-                "difference": None if difference is None else str(difference),
-            }
-        )
+        print_json(_check_as_json(report, found, passed))
     else:
-        skipped = f"; {report.skipped} more failed in the program itself" if report.skipped else ""
-        print(f"{report.inputs} inputs, {report.layers:,} layers{skipped}")
-        if difference is None:
-            print("reference, batched and compiled agree on every variable at every layer")
-        else:
-            shown = found.vocabulary.show(difference.tokens)
-            print(f"they differ on {shown}: {difference}")
-    if difference is not None:
+        _print_check(report, found)
+    if not passed:
         raise typer.Exit(1)
+
+
+CHECK_LENGTH = 20
+
+
+def _check_as_json(report: Report, program: Program, passed: bool) -> dict[str, Any]:
+    difference = report.difference
+    return {
+        "passed": passed,
+        "inputs": report.inputs,
+        "tried": report.tried,
+        "failed": len(report.failures),
+        "layers": report.layers,
+        "agree": difference is None,
+        "difference": None if difference is None else str(difference),
+        "input": None if difference is None else program.vocabulary.show(difference.tokens),
+        "source": None if difference is None else difference.source,
+        "failure": None
+        if not report.failures
+        else {
+            "input": program.vocabulary.show(report.failures[0].tokens),
+            "reason": report.failures[0].reason,
+        },
+        "never_halts": report.never_halts,
+    }
+
+
+def _print_check(report: Report, program: Program) -> None:
+    difference, failures = report.difference, report.failures
+    print(f"{report.inputs} inputs, {report.layers:,} layers")
+    if report.never_halts:
+        print(f"the program never halts: none of {report.tried} inputs did; {failures[0].reason}")
+    elif failures:
+        print(f"the program fails on {len(failures)} of {report.tried} inputs, as on this one:")
+        print(f"  {failures[0].reason}")
+    if difference is not None:
+        shown = program.vocabulary.show(difference.tokens)
+        by = "" if difference.source in ("weights", "program") else f" ({difference.source})"
+        print(f"they differ on {shown}: {difference}{by}")
+    elif report.inputs:
+        print("reference, batched and compiled agree on every variable at every layer")
 
 
 def _move(compiled: Compiled, device: str) -> None:

@@ -13,25 +13,42 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from weft.compiler.build import Compiled
+from weft.compiler.precision import Ramp, format_of, mean_ramps
 from weft.compiler.running import run_model
 from weft.errors import WeftError
 from weft.interpreter import reference
 from weft.interpreter.batched import BatchRun, run_batch
+from weft.interpreter.errors import NotHalted, not_halted
+from weft.interpreter.trace import Run
 from weft.language.program import Program, token_numbers
+from weft.language.ranges import Number
+from weft.models.layout import Slot
 from weft.models.reading import UNDEFINED_CODE, slot_codes
 from weft.models.transformer import Transformer
 
 BATCH = 64
 REFERENCE = 25
 """How many inputs are also run by the reference interpreter, which is slow."""
+FAILURES = 5
+"""On how many inputs that the program fails on, the interpreters' errors are compared."""
+RETRIES = 20
+"""How often a sample is drawn again that is too long."""
+HOPELESS = 8
+"""After how many inputs, none of which halts, a program is taken not to halt."""
 
 
 @dataclass(frozen=True)
 class Difference:
-    """Where a model and its program part: the first layer, position and variable.
+    """Where two runs of an input part: the first layer, position and variable.
 
-    Where it is the program that does not do its task, the variable is "the result" of the whole
-    input, and the position -1.
+    If the program does not do its task, the variable is "the result" of the whole input, and the
+    position -1.
+
+    Attributes:
+        tokens: the input.
+        expected: what the variable holds in the reference run, or what the task says.
+        found: what it holds instead.
+        source: what it was found in: the weights, an interpreter or the program.
     """
 
     tokens: tuple[Any, ...]
@@ -40,6 +57,7 @@ class Difference:
     variable: str
     expected: Any
     found: Any
+    source: str = "weights"
 
     def __str__(self) -> str:
         position = f", position {self.position}" if self.position >= 0 else ""
@@ -50,20 +68,36 @@ class Difference:
 
 
 @dataclass(frozen=True)
+class Failure:
+    """An input on which the program itself fails, and why."""
+
+    tokens: tuple[Any, ...]
+    reason: str
+    halts: bool = True  # false if it ran to its last layer without halting
+
+
+@dataclass(frozen=True)
 class Report:
     """How a check went.
 
     Attributes:
         inputs: how many inputs were compared.
-        skipped: how many were drawn on which the program itself fails.
         layers: how many layers they ran, all together.
         difference: the smallest input that differs, if one does.
+        failures: the inputs on which the program itself fails, the short ones first.
+        tried: how many inputs were drawn, failures among them.
     """
 
     inputs: int
-    skipped: int
     layers: int
     difference: Difference | None
+    failures: tuple[Failure, ...] = ()
+    tried: int = 0
+
+    @property
+    def never_halts(self) -> bool:
+        """Whether no input that was tried came to its end, for want of halting."""
+        return bool(self.failures) and not self.inputs and not any(f.halts for f in self.failures)
 
 
 def check(
@@ -77,16 +111,18 @@ def check(
 ) -> Report:
     """Compare a compiled model with both interpreters on random inputs, the short ones first.
 
-    Where the program has a `task`, the interpreters' results are compared with that as well.
+    If the program has a `task`, the interpreters' results are compared with that as well. No input
+    is longer than `max_length`, or than the model was made for.
     """
     program = compiled.program
     longest = min(max_length, compiled.max_length or max_length)
-    inputs, skipped = draw(program, samples, longest, seed, layers)
-    for tokens in inputs[:REFERENCE]:
-        one = reference.run(program, tokens, layers=layers, trace=True)
-        other = run_batch(program, [tokens], layers=layers, trace=True)[0]
-        if one != other:
-            raise AssertionError(f"{program.name}: the interpreters disagree on {tokens}")
+    inputs, failures = draw(program, samples, longest, seed, layers)
+    tried = len(inputs) + len(failures)
+    given = [*inputs[:REFERENCE], *(list(failure.tokens) for failure in failures[:FAILURES])]
+    for tokens in sorted(given, key=len):
+        difference = compare_interpreters(program, tokens, layers)
+        if difference is not None:
+            return Report(len(inputs), 0, difference, failures, tried)
     total = 0
     for start in range(0, len(inputs), BATCH):
         part = inputs[start : start + BATCH]
@@ -96,8 +132,44 @@ def check(
         total += sum(expected.layers)
         progress(min(start + BATCH, len(inputs)))
         if difference is not None:
-            return Report(start + len(part), skipped, total, difference)
-    return Report(len(inputs), skipped, total, None)
+            return Report(start + len(part), total, difference, failures, tried)
+    return Report(len(inputs), total, None, failures, tried)
+
+
+def compare_interpreters(
+    program: Program, tokens: Sequence[Any], layers: int | None = None
+) -> Difference | None:
+    """Where the batched interpreter parts from the reference interpreter; None if nowhere."""
+    one = _outcome(lambda: reference.run(program, tokens, layers=layers, trace=True, index=0))
+    other = _outcome(lambda: run_batch(program, [tokens], layers=layers, trace=True)[0])
+    if one == other:
+        return None
+    if isinstance(one, str) or isinstance(other, str):
+        said = [run if isinstance(run, str) else "no error" for run in (one, other)]
+        return Difference(tuple(tokens), 0, -1, "the error", *said, source=BATCHED)
+    assert one.trace is not None
+    assert other.trace is not None
+    pairs = zip(one.trace.layers, other.trace.layers, strict=False)
+    for number, (mine, theirs) in enumerate(pairs, 1):
+        for stage in ("attended", "after"):
+            left, right = getattr(mine, stage), getattr(theirs, stage)
+            for name in program.variables:
+                for position, values in enumerate(zip(left[name], right[name], strict=True)):
+                    if repr(values[0]) != repr(values[1]):
+                        where = (tuple(tokens), number, position, name)
+                        return Difference(*where, *values, source=BATCHED)
+    found = (one.layers, other.layers)
+    return Difference(tuple(tokens), min(found), -1, "the number of layers", *found, source=BATCHED)
+
+
+BATCHED = "batched interpreter"
+
+
+def _outcome(run: Callable[[], Run]) -> Run | str:
+    try:
+        return run()
+    except WeftError as error:
+        return error.line
 
 
 def against_task(program: Program, found: BatchRun) -> Difference | None:
@@ -108,41 +180,78 @@ def against_task(program: Program, found: BatchRun) -> Difference | None:
     for tokens, layers, result in ended:
         answer = program.task(tokens)
         if result != answer:
-            return Difference(tokens, int(layers), -1, "the result", answer, result)
+            return Difference(tokens, int(layers), -1, "the result", answer, result, "program")
     return None
 
 
 def draw(
     program: Program, samples: int, longest: int, seed: int, layers: int | None
-) -> tuple[list[Sequence[Any]], int]:
-    """Random inputs on which the program does not fail, the short ones first."""
+) -> tuple[list[Sequence[Any]], tuple[Failure, ...]]:
+    """Random inputs of at most so many tokens: those that the program takes, and its failures.
+
+    Both have the short ones first. If no input has halted after `HOPELESS` of them, the rest is not
+    tried.
+    """
     rng = random.Random(seed)
     shortest = min(longest, max(1, len(program.sample(rng, 1))))
     more = longest + 1 - shortest
     lengths = [shortest + number * more // samples for number in range(samples)]
-    drawn = [program.sample(rng, length) for length in lengths]
-    fitting = [tokens for tokens in drawn if len(tokens) <= longest]
-    try:
-        run_batch(program, fitting, layers=layers)
-        inputs = fitting
-    except WeftError:
-        inputs = [tokens for tokens in fitting if _runs(program, tokens, layers)]
-    skipped = samples - len(inputs)
-    if not inputs:
+    found = [_sample(program, rng, length, longest) for length in lengths]
+    drawn = sorted((tokens for tokens in found if len(tokens) <= longest), key=len)
+    if not drawn:
+        least = min(map(len, found))
         raise WeftError(
-            f"none of {samples} random inputs ran without an error",
+            f"no input of at most {longest} tokens was drawn: the shortest has {least}",
             subject=program.name,
-            remedy="Override `sample(self, rng, length)` to draw inputs that the program takes",
+            remedy=f"Give a greater length (--max-length {least}), or let `sample` draw short ones",
         )
-    return sorted(inputs, key=len), skipped
+    try:
+        run_batch(program, drawn[:HOPELESS], layers=layers)
+        run_batch(program, drawn, layers=layers)
+    except WeftError:
+        return _one_by_one(program, drawn, layers)
+    return drawn, ()
 
 
-def _runs(program: Program, tokens: Sequence[Any], layers: int | None) -> bool:
+def _sample(program: Program, rng: random.Random, length: int, longest: int) -> Sequence[Any]:
+    """A random input; if it is longer than the longest, shorter ones are asked for a few times."""
+    tokens = program.sample(rng, length)
+    for _ in range(RETRIES):
+        if len(tokens) <= longest:
+            break
+        length = max(1, length - (len(tokens) - longest))
+        other = program.sample(rng, length)
+        tokens = other if len(other) < len(tokens) else tokens
+    return tokens
+
+
+def _one_by_one(
+    program: Program, drawn: list[Sequence[Any]], layers: int | None
+) -> tuple[list[Sequence[Any]], tuple[Failure, ...]]:
+    inputs: list[Sequence[Any]] = []
+    failures: list[Failure] = []
+    for tokens in drawn:
+        failure = _failure(program, tokens, layers)
+        if failure is None:
+            inputs.append(tokens)
+        else:
+            failures.append(failure)
+        if len(failures) == HOPELESS and not inputs and not any(f.halts for f in failures):
+            break
+    return inputs, tuple(failures)
+
+
+def _failure(program: Program, tokens: Sequence[Any], layers: int | None) -> Failure | None:
+    """Why the program fails on an input, as said of that input alone; None if it does not."""
     try:
         run_batch(program, [tokens], layers=layers)
-    except WeftError:
-        return False
-    return True
+    except NotHalted:
+        limit, _ = reference.layer_limit(program, layers, None)
+        return Failure(tuple(tokens), not_halted(program, tokens, limit, None).line, halts=False)
+    except WeftError as error:
+        alone = _outcome(lambda: reference.run(program, tokens, layers=layers))
+        return Failure(tuple(tokens), alone if isinstance(alone, str) else error.line)
+    return None
 
 
 def compare(
@@ -164,6 +273,7 @@ def compare(
     )
     quick = run_model(model, numbers, layers=layers)
     lengths = torch.tensor([len(row) for row in numbers])
+    longest = max(map(len, numbers), default=0)
     found: list[tuple[int, int, int, Difference]] = []
     most = max(expected.layers, default=0)
     for layer, stage, rows, stream in watched:
@@ -179,7 +289,7 @@ def compare(
             slot = model.layout[name]
             if slot.is_head != (stage == "attended"):
                 continue
-            mine = _codes(program, name, slot_codes(flat, slot).numpy(), stage)
+            mine = _codes(program, name, flat, slot, longest, model.config.dtype)
             wrong = _wrong(program, name, codes, mine, owners, set(rows.tolist()))
             for place in wrong:
                 found.append(
@@ -191,8 +301,32 @@ def compare(
     return min(found, key=lambda item: item[:3])[3] if found else None
 
 
-def _codes(program: Program, name: str, codes: NDArray[Any], stage: str) -> NDArray[Any]:
+def _codes(
+    program: Program, name: str, stream: Tensor, slot: Slot, longest: int, dtype: str
+) -> NDArray[Any]:
+    """The codes of a variable at the positions of a stream (n d).
+
+    A mean is rounded, perhaps across the border of a bucket. It is read as the weights read it:
+    by thresholds between the means that can occur.
+    """
+    if slot.kind == "number" and slot.is_head:
+        ramps = _ramps(program, name, longest, dtype)
+        if ramps is not None:
+            middles = np.asarray([(ramp.low + ramp.high) / 2 for ramp in ramps])
+            return np.searchsorted(middles, stream[:, slot.start].double().numpy(), side="right")
+    codes = slot_codes(stream, slot).numpy()
     return np.where(codes == UNDEFINED_CODE, len(program.variables[name]), codes)
+
+
+def _ramps(program: Program, name: str, longest: int, dtype: str) -> list[Ramp] | None:
+    value = program.variables[program.heads[name].value].range
+    output = program.variables[name].range
+    assert isinstance(value, Number)
+    assert isinstance(output, Number)
+    try:
+        return mean_ramps(name, value, output, longest, format_of(dtype))
+    except WeftError:  # a head that no step reads
+        return None
 
 
 def _wrong(

@@ -65,7 +65,7 @@ class Expansion:
         range_ = program.variables[name].range
         assert isinstance(range_, Number)
         if not program.variables[name].is_head:
-            return bucket_ramps(range_)
+            return bucket_ramps(name, range_, self.format)
         if self.longest is None:
             raise WeftError(
                 f"'{name}' averages over a sequence, whose length must be known",

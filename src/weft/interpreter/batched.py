@@ -16,7 +16,8 @@ from weft.errors import WeftError
 from weft.interpreter import reference
 from weft.interpreter.batch_run import BatchRun, Moment
 from weft.interpreter.engine import Batch, Engine, Failed
-from weft.interpreter.errors import not_halted
+from weft.interpreter.errors import InterpretersDisagree, not_halted, shown
+from weft.language.frontend import AlwaysFails
 from weft.language.program import Program, as_program, token_numbers
 
 __all__ = ["POSITIONS_AT_ONCE", "BatchRun", "in_parts", "run_batch"]
@@ -58,9 +59,14 @@ def run_batch(
     for number, chunk in enumerate(_chunks(bounds)):
         chunks[chunk] = number
         batch = Batch(engine, chunk, numbers, bounds, results, ran)
-        failed = batch.run(limit, must_halt, trace)
+        given = {"layers": layers, "max_layers": max_layers}
+        try:
+            failed = batch.run(limit, must_halt, trace)
+        except AlwaysFails:
+            for index, read in enumerate(tokens):  # the first that comes to a layer says why
+                reference.run(program, read, index=index, **given)
+            raise
         if failed is not None:
-            given = {"layers": layers, "max_layers": max_layers}
             raise _error(program, tokens, failed, limit, given)
         if trace:
             history.append(batch.history)
@@ -113,7 +119,12 @@ def _error(
         reference.run(program, tokens[sequence], index=sequence, **given)
     except Exception as error:
         return error
-    return AssertionError(f"{program.name}: the interpreters disagree on input {sequence}")
+    return InterpretersDisagree(
+        f"input {sequence} ({shown(program, tokens[sequence])}): the batched interpreter fails and "
+        "the reference interpreter does not",
+        subject=program.name,
+        remedy="This is a mistake in Weft: please report it with the program",
+    )
 
 
 def in_parts(inputs: Iterable[Sequence[Any]], positions: int) -> Iterator[list[Sequence[Any]]]:

@@ -7,6 +7,7 @@ r   sequences
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -33,11 +34,15 @@ class Engine:
 
     def __init__(self, program: Program) -> None:
         self.program = program
-        self.plan = Plan(program)
         self.heads = [HeadPlan(program, head) for head in program.heads.values()]
         self.types = {
             name: code_type(len(variable) + 1) for name, variable in program.variables.items()
         }
+
+    @cached_property
+    def plan(self) -> Plan:
+        """The step, made ready when the first layer is run."""
+        return Plan(self.program)
 
     @staticmethod
     def of(program: Program) -> Engine:

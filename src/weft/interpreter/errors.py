@@ -46,18 +46,26 @@ class StepError(WeftError):
         )
 
 
+class NotHalted(WeftError):
+    """A program that should halt and has not."""
+
+
+class InterpretersDisagree(WeftError):
+    """One interpreter fails on an input and the other does not: a mistake in Weft."""
+
+
 def shown(program: Program, tokens: Sequence[Any], longest: int = 40) -> str:
     """An input in quotes, cut where it is long."""
     text = program.vocabulary.show(tokens)
     return repr(text if len(text) <= longest else text[: longest - 3] + "...")
 
 
-def not_halted(program: Program, tokens: Sequence[Any], limit: int, input: int | None) -> WeftError:
+def not_halted(program: Program, tokens: Sequence[Any], limit: int, input: int | None) -> NotHalted:
     """The program did not come to its end."""
     number = f"input {input} " if input is not None else "input "
     assert program.definition.halt is not None
     halt = program.definition.halt
-    return WeftError(
+    return NotHalted(
         f"{number}{shown(program, tokens)}: it has not halted after {limit:,} layers "
         f"({halt.variable} = {halt.value} at every position)",
         subject=program.name,

@@ -12,14 +12,18 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Any
+from typing import Any, NoReturn
 
 from weft.errors import Location, WeftError, did_you_mean
 from weft.interpreter.errors import StepError, no_layers, not_halted, undefined_read
 from weft.interpreter.trace import Layer, Run, Trace, halting_times, read_state
+from weft.language.bounded import EndlessLoop, call_bounded
 from weft.language.check import head_write_error
+from weft.language.names import Escape, escape_error
 from weft.language.program import Head, Program, as_program, token_numbers
 from weft.language.ranges import UNDEFINED, Number, OutOfRange
+from weft.language.state import StateObject
+from weft.language.state import __file__ as state_file
 from weft.language.stream import Cell, Stream, initial_stream
 
 
@@ -197,15 +201,11 @@ def step(program: Program, state: dict[str, Any]) -> dict[str, Any]:
             )
         return {**state, **{rule.variable: rule.new for rule in fired}}
     content = StateContent(program, read_state(program, state))
-    try:
-        program.run_step(State(content))
-    except WeftError:
-        raise
-    except UndefinedRead as error:
-        raise StepFailure(head=error.head, where=_place(error.__traceback__)) from None
-    except Exception as error:
-        what = f"the step fails: {type(error).__name__}: {error}".rstrip(": ")
-        raise StepFailure(what=what, where=_place(error.__traceback__)) from None
+    failure = _execute(program, content)
+    if content.error is not None:  # a handler of the step may have caught it
+        raise content.error
+    if failure is not None:
+        raise failure
     after = dict(state)
     for name, value in content.written.items():
         try:
@@ -217,6 +217,22 @@ def step(program: Program, state: dict[str, Any]) -> dict[str, Any]:
                 remedy="Enlarge the variable's range, or do not let the step reach this value",
             ) from None
     return after
+
+
+def _execute(program: Program, content: StateContent) -> StepFailure | None:
+    """Execute the step; how it failed, if it did."""
+    traced = program._step_has_loop
+    try:
+        call_bounded(program.run_step, State(content), traced=traced)
+    except UndefinedRead as error:
+        return StepFailure(head=error.head, where=_place(error.__traceback__))
+    except EndlessLoop as error:
+        return StepFailure(what=f"the step fails: {error}", where=error.where)
+    except (Exception, SystemExit) as error:
+        said = error.line if isinstance(error, WeftError) else error
+        what = f"the step fails: {type(error).__name__}: {said}".rstrip(": ")
+        return StepFailure(what=what, where=_place(error.__traceback__))
+    return None
 
 
 class UndefinedRead(Exception):
@@ -274,9 +290,15 @@ class StateContent:
     values: dict[str, Any]
     written: dict[str, Any] = field(default_factory=dict)
     places: dict[str, Location | None] | None = None
+    error: WeftError | None = None
+
+    def refuse(self, error: WeftError) -> NoReturn:
+        """Fail, whatever handlers the step has."""
+        self.error = self.error or error
+        raise error
 
 
-class State:
+class State(StateObject):
     """What `z` is in a step: the variables of one position, by attribute or by name.
 
     All else that it has is kept behind one name that no variable will have.
@@ -291,7 +313,7 @@ class State:
     def __getitem__(self, name: str) -> Any:
         content = self.__content__
         if name not in content.values:
-            raise _unknown(content, name)
+            content.refuse(_unknown(content, name))
         value = content.values[name]
         if value is UNDEFINED:
             raise UndefinedRead(name)
@@ -300,15 +322,20 @@ class State:
     def __setitem__(self, name: str, value: Any) -> None:
         content = self.__content__
         if name not in content.values:
-            raise _unknown(content, name)
+            content.refuse(_unknown(content, name))
         if content.program.variables[name].is_head:
-            raise head_write_error(content.program.name, name, _caller())
+            content.refuse(head_write_error(content.program.name, name, _caller()))
         content.values[name] = content.written[name] = value
         if content.places is not None:
             content.places[name] = _caller()
 
     __getattr__ = __getitem__
     __setattr__ = __setitem__
+
+    def __escape__(self, what: str) -> NoReturn:
+        content, where = self.__content__, _caller()
+        assert where is not None
+        content.refuse(escape_error(content.program.name, Escape(what, where)))
 
 
 def _unknown(content: StateContent, name: str) -> WeftError:
@@ -327,9 +354,12 @@ def _last_write(program: Program, state: dict[str, Any], name: str) -> Location 
     return (content.places or {}).get(name)
 
 
+_OWN_FILES = (__file__, state_file)
+
+
 def _caller() -> Location | None:
     frame = sys._getframe(1)
-    while frame.f_code.co_filename == __file__:
+    while frame.f_code.co_filename in _OWN_FILES:
         if frame.f_back is None:
             return None
         frame = frame.f_back
@@ -341,7 +371,7 @@ def _place(traceback: TracebackType | None) -> Location | None:
     found = None
     while traceback is not None:
         code = traceback.tb_frame.f_code
-        if code.co_filename != __file__:
+        if code.co_filename not in _OWN_FILES:
             positions = list(code.co_positions())
             line, end, column, stop = positions[traceback.tb_lasti // 2]
             same = line == end

@@ -6,6 +6,7 @@ Every mistake is found here, before anything runs, and named with its class, lin
 from __future__ import annotations
 
 import ast
+import inspect
 import linecache
 from types import FunctionType, MappingProxyType
 from typing import Any
@@ -17,7 +18,7 @@ from weft.language.declare import (
     HeadDeclaration,
     VariableDeclaration,
 )
-from weft.language.names import accesses
+from weft.language.names import NOT_PLAIN, Escape, escape_error, uses
 from weft.language.program import Definition, Halt, Head, Program, Variable, plain_step
 from weft.language.ranges import Categorical, Number, OutOfRange, Range, Subset, Value
 from weft.language.vocabulary import Vocabulary, vocabulary
@@ -52,18 +53,31 @@ def check_words(program: Program, declared: dict[str, Declaration]) -> None:
                 where=attribute_location(program.name, declared, word),
                 remedy=f"Give a whole number, as in {word} = 10",
             )
-    step = plain_step(type(program))
-    if step is not None and (
-        not isinstance(step, FunctionType)
-        or step.__code__.co_argcount not in (1, 2)
-        or step.__defaults__
-    ):
+    wrong = _wrong_step(plain_step(type(program)))
+    if wrong is not None:
         raise WeftError(
-            "step is not a function of the state",
+            wrong,
             subject=f"{program.name}.step",
             where=attribute_location(program.name, declared, "step"),
-            remedy="Write def step(z), or def step(self, z) where it needs parameters",
+            remedy="Write def step(z), or def step(self, z) if it needs parameters",
         )
+
+
+def _wrong_step(step: Any) -> str | None:
+    """What is wrong with the signature of a step; None if it is `(z)` or `(self, z)`."""
+    if step is None:
+        return None
+    if not isinstance(step, FunctionType):
+        return "step is not a function of the state"
+    code = step.__code__
+    if code.co_flags & NOT_PLAIN:
+        return "step is a generator or asynchronous, so calling it would not execute it"
+    names = code.co_varnames[: code.co_argcount]
+    extra = code.co_kwonlyargcount or code.co_posonlyargcount or step.__defaults__
+    rest = code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS)
+    if extra or rest or not (len(names) == 1 or (len(names) == 2 and names[0] == "self")):
+        return f"step is not a function of the state: it takes {inspect.signature(step)}"
+    return None
 
 
 def attribute_location(
@@ -88,7 +102,7 @@ def attribute_location(
 
 def _assignment(cls: ast.ClassDef, attribute: str) -> int | None:
     for node in ast.walk(cls):
-        if isinstance(node, ast.FunctionDef) and node.name == attribute:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name == attribute:
             return node.lineno
         if isinstance(node, ast.Assign):
             parts = (part for target in node.targets for part in ast.walk(target))
@@ -377,10 +391,12 @@ def _shown(value: Any) -> str:
 
 
 def check_step(owner: str, definition: Definition, step: Any) -> None:
-    """Every variable that `step` and its helpers name exists, and no head's output is written."""
+    """All variables that `step` and its helpers name exist, no head is written, nothing escapes."""
     if step is None:
         return
-    for access in accesses(step, 0):
+    for access in uses(step, 0):
+        if isinstance(access, Escape):
+            raise escape_error(owner, access)
         if access.name not in definition.variables:
             known = list(definition.variables)
             raise WeftError(

@@ -283,6 +283,12 @@ def decision(
     return found
 
 
+def fails_everywhere(node: Expression, variables: Mapping[str, Variable]) -> bool:
+    """Whether an expression can be computed in no state."""
+    found = Decision(reads(node), variables)
+    return found._of(node, exact=True) == found.failed
+
+
 class Diagram(Decision):
     """What one variable becomes. Its own old value is tested first, since a rule names it."""
 

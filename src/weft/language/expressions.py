@@ -95,6 +95,14 @@ class Failure(Exception):
     """The value of an expression cannot be computed."""
 
 
+class EndlessFailure(Failure):
+    """It cannot be computed because a loop does not end."""
+
+    def __init__(self, what: str, where: Location) -> None:
+        super().__init__(what)
+        self.where = where
+
+
 class Failed:
     """Stands for the value of an argument that cannot be computed."""
 

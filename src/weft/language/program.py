@@ -248,6 +248,17 @@ class Program(metaclass=ProgramType):
             return function  # type: ignore[no-any-return]
         return function.__get__(self)  # type: ignore[no-any-return]
 
+    @cached_property
+    def _step_has_loop(self) -> bool:
+        """Whether executing the step may come to a loop, whose rounds are then counted."""
+        from weft.language.bounded import check_can_end, reaches_loop
+
+        step = self.step_function
+        if step is None:
+            return False
+        check_can_end(self.name, step)
+        return reaches_loop(step)
+
     def encode(self, text: str) -> Sequence[Any]:
         """Tokens from text. Override it to add marks that every input needs."""
         return self.vocabulary.parse(text)

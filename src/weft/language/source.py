@@ -57,6 +57,8 @@ def _source_of_code(code: CodeType) -> FunctionSource | None:
         return None
     if len(tree.body) != 1 or not isinstance(tree.body[0], ast.FunctionDef):
         return None
+    if tree.body[0].name != code.co_name:  # a lambda in a decorator, not the function below it
+        return None
     ast.increment_lineno(tree, start - 1)
     indent = len(text) - len(text.lstrip())
     return FunctionSource(tree.body[0], code.co_filename, indent)

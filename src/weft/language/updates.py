@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,8 +10,11 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from weft.errors import Location
+from weft.language.diagrams import fails_everywhere
 from weft.language.expressions import (
+    Apply,
     Choice,
+    EndlessFailure,
     Expression,
     Expressions,
     Failure,
@@ -23,7 +27,7 @@ from weft.language.expressions import (
     show,
 )
 from weft.language.program import Variable
-from weft.language.ranges import UNDEFINED, show_value
+from weft.language.ranges import UNDEFINED, OutOfRange, show_value
 from weft.language.tables import Tables, truth
 
 if TYPE_CHECKING:
@@ -191,6 +195,99 @@ class Updates:
             if outcome is held:
                 passing.append(value)
         return passing
+
+
+@dataclass(frozen=True)
+class StepFails:
+    """Why a step fails, and where."""
+
+    what: str
+    where: Location | None
+
+
+TRIES = 40
+"""In how many states a step is tried before it is asked whether it fails in all of them."""
+
+
+def never_succeeds(updates: Updates) -> StepFails | None:
+    """How a step fails that fails in every state; None if it succeeds in some."""
+    rng = random.Random(0)
+    for _ in range(TRIES):
+        state = {n: rng.choice(v.range.values) for n, v in updates.variables.items()}
+        undefined = {n for n, v in updates.variables.items() if v.is_head and rng.random() < 0.3}
+        if updates.can_apply(state) or updates.can_apply(
+            {**state, **dict.fromkeys(undefined, UNDEFINED)}
+        ):
+            return None
+    make = updates.make
+    done = make.constant(None)
+    steps: list[Expression] = []
+    for effect in updates.effects:
+        node = make.apply(_discard, effect.node)
+        for test, held in reversed(effect.path):
+            node = make.choice(test, node, done) if held else make.choice(test, done, node)
+        steps.append(node)
+    steps += [make.apply(_Fits(updates.variables[n]), updates.values[n]) for n in updates.written]
+    try:
+        with deep_recursion():
+            always = fails_everywhere(make.apply(_discard, *steps), updates.variables)
+    except RecursionError:  # too deep to tell; what fails is an error when it is run
+        return None
+    return _first_failure(updates, state) if always else None
+
+
+def _discard(*_: Any) -> None:
+    """Something that succeeds if its arguments do."""
+
+
+@dataclass(frozen=True)
+class _Fits:
+    """Whether a variable can hold a value; fails if not."""
+
+    variable: Variable
+
+    def __call__(self, value: Any) -> None:
+        self.variable.range.store(value)
+
+    def __hash__(self) -> int:
+        return hash(self.variable.name)
+
+
+def _first_failure(updates: Updates, state: Mapping[str, Any]) -> StepFails:
+    """What goes wrong first in a state."""
+    memo: dict[int, Any] = {}
+    with deep_recursion():
+        for effect in updates.effects:
+            try:
+                if all(bool(evaluate(test, state, memo)) is held for test, held in effect.path):
+                    evaluate(effect.node, state, memo)
+            except Exception as error:
+                return _explained(error, effect.node)
+        for name in updates.written:
+            value = evaluate(updates.values[name], state, memo)
+            try:
+                updates.variables[name].range.store(value)
+            except OutOfRange as error:
+                what = f"'{name}' is written outside its range: {error}"
+                return StepFails(what, _written_at(updates.values[name], state, memo))
+    raise AssertionError("a step that fails in every state succeeds in one")
+
+
+def _explained(error: Exception, node: Expression) -> StepFails:
+    where = node.where if isinstance(node, Apply) else None
+    if isinstance(error, EndlessFailure):
+        return StepFails(str(error), error.where)
+    if isinstance(error, Failure) and isinstance(node, Apply):
+        return StepFails(str(error) or "it cannot be computed", where)
+    return StepFails(f"{type(error).__name__}: {error}".rstrip(": "), where)
+
+
+def _written_at(
+    node: Expression, state: Mapping[str, Any], memo: dict[int, Any]
+) -> Location | None:
+    while isinstance(node, Choice):
+        node = node.then if evaluate(node.test, state, memo) else node.otherwise
+    return node.where if isinstance(node, Written) else None
 
 
 def show_constraint(name: str, values: Any, variable: Variable) -> str:

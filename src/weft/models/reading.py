@@ -14,13 +14,14 @@ UNDEFINED_CODE = -1
 
 def slot_codes(stream: Tensor, slot: Slot) -> Tensor:
     """The code of a variable (... ) from a stream (... d); -1 where it holds none of its values."""
-    part = stream[..., slot.dimensions].float()
+    part = stream[..., slot.dimensions].double()
     if slot.kind == "categorical":
         one = (part > 0.75).sum(-1) == 1
         clean = ((part > 0.75) | (part < 0.25)).all(-1)
         return torch.where(one & clean, part.argmax(-1), UNDEFINED_CODE)
     if slot.kind == "number":
-        buckets = torch.tensor([float(v) for v in slot.values], device=stream.device)
+        values = [float(v) for v in slot.values]
+        buckets = torch.tensor(values, dtype=torch.float64, device=stream.device)
         borders = (buckets[1:] + buckets[:-1]) / 2
         return torch.bucketize(part[..., 0].contiguous(), borders, right=True)
     table = torch.zeros(len(slot.values), slot.size, device=stream.device)

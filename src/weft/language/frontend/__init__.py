@@ -9,15 +9,20 @@ from __future__ import annotations
 
 from types import MethodType
 
-from weft.errors import WeftError
+from weft.errors import Location, WeftError
+from weft.language.bounded import ENDLESS
 from weft.language.expressions import deep_recursion
 from weft.language.frontend import statements
 from weft.language.frontend.machine import STATE, Exhausted, Frame, Machine, NotUnderstood
-from weft.language.program import Program
+from weft.language.program import Program, plain_step
 from weft.language.source import free_variables, function_source
-from weft.language.updates import Updates
+from weft.language.updates import Updates, never_succeeds
 
-__all__ = ["deep_recursion", "derive"]
+__all__ = ["AlwaysFails", "deep_recursion", "derive"]
+
+
+class AlwaysFails(WeftError):
+    """A step that succeeds in no state."""
 
 
 def derive(program: Program) -> Updates:
@@ -27,6 +32,7 @@ def derive(program: Program) -> Updates:
 
         return updates_from_rules(program.variables, program.listed_rules)
     machine = Machine(program.variables, program.name)
+    program._step_has_loop  # noqa: B018  # refuses loops that could not be ended
     step = program.step_function
     if step is not None:
         with deep_recursion():
@@ -34,7 +40,17 @@ def derive(program: Program) -> Updates:
                 _execute(machine, program, step)
             except (Exhausted, RecursionError):
                 raise _too_expensive(machine, program) from None
-    return Updates(program.variables, machine.values, tuple(machine.effects), machine.make)
+    machine.finished = True
+    found = Updates(program.variables, machine.values, tuple(machine.effects), machine.make)
+    failure = never_succeeds(found)
+    if failure is not None:
+        raise AlwaysFails(
+            f"the step fails in every state: {failure.what}",
+            subject=f"{program.name}.step",
+            where=failure.where or _location(program),
+            remedy="Let it succeed in some state, or remove what fails",
+        )
+    return found
 
 
 def _execute(machine: Machine, program: Program, step: object) -> None:
@@ -68,7 +84,19 @@ def _execute(machine: Machine, program: Program, step: object) -> None:
         ) from None
 
 
+def _location(program: Program) -> Location | None:
+    source = function_source(plain_step(type(program)))
+    return None if source is None else source.location(source.node)
+
+
 def _too_expensive(machine: Machine, program: Program) -> WeftError:
+    if machine.endless is not None:
+        return WeftError(
+            f"in many states {ENDLESS}",
+            subject=f"{program.name}.step",
+            where=machine.endless,
+            remedy="Let the loop end in every state",
+        )
     return WeftError(
         "its rules take too much work to derive",
         subject=f"{program.name}.step",

@@ -7,14 +7,23 @@ import inspect
 import operator
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from types import FunctionType, MethodType
+from dataclasses import dataclass, field
+from types import BuiltinFunctionType, MethodType, MethodWrapperType
 from typing import Any
 
 from weft.errors import Location
-from weft.language.expressions import Apply, Constant, Expression
+from weft.language.bounded import EndlessLoop, call_bounded, reaches_loop
+from weft.language.expressions import Apply, Constant, EndlessFailure, Expression, value_key
 from weft.language.frontend import purity
-from weft.language.frontend.machine import Frame, LocalFunction, Machine, NotUnderstood, Operand
+from weft.language.frontend.machine import (
+    STATE,
+    Frame,
+    LocalFunction,
+    Machine,
+    NotUnderstood,
+    Operand,
+)
+from weft.language.names import Escape, escape_error, unreadable
 from weft.language.source import free_variables, function_source
 
 DEEPEST = 60
@@ -183,9 +192,14 @@ class Keyworded:
 
 @dataclass(frozen=True)
 class Bounded:
-    """A function of Python called with Python's usual depth of recursion, however deep we are."""
+    """A function called with Python's usual depth of recursion and with loops that end.
+
+    Whether its loops end is found out once for each of its arguments' values.
+    """
 
     function: Any
+    machine: Machine = field(compare=False)
+    endless: dict[Any, EndlessFailure] = field(default_factory=dict, compare=False)
 
     @property
     def __name__(self) -> str:  # shown in rules and messages
@@ -196,10 +210,21 @@ class Bounded:
         while frame is not None:
             depth, frame = depth + 1, frame.f_back
         sys.setrecursionlimit(min(limit, depth + USUAL_DEPTH))
+        key = value_key(values)
+        if key in self.endless:
+            raise self.endless[key]
         try:
-            return self.function(*values)
+            return call_bounded(self.function, *values, traced=self._reaches_loop(values))
+        except EndlessLoop as error:
+            self.machine.spend_endless(error.where)
+            self.endless[key] = EndlessFailure(str(error), error.where)
+            raise self.endless[key] from None
         finally:
             sys.setrecursionlimit(limit)
+
+    def _reaches_loop(self, values: tuple[Any, ...]) -> bool:
+        function = self.function.function if isinstance(self.function, Keyworded) else self.function
+        return any(reaches_loop(thing) for thing in (function, *values) if callable(thing))
 
 
 def _tabulate(
@@ -215,6 +240,10 @@ def _tabulate(
     purity.check_function(machine, function, where)
     everything = [*arguments, *named.values()]
     if not all(isinstance(a, Expression) for a in everything):
+        given = any(a is STATE for a in everything)
+        why_not = unreadable(function) if given and function is not None else None
+        if why_not is not None:
+            raise escape_error(machine.owner, Escape(why_not, where))
         what = f"{_name(function)} is given the state and cannot be followed"
         why = f": {reason.reason}" if reason else ""
         at = (reason.where if reason else None) or where
@@ -223,8 +252,9 @@ def _tabulate(
         )
     if named or function is None:
         function = Keyworded(function, tuple(named))
-    if isinstance(function, (FunctionType, MethodType)) or hasattr(function, "__wrapped__"):
-        function = Bounded(function)
+    callbacks = any(isinstance(a, Constant) and callable(a.value) for a in everything)
+    if callbacks or not isinstance(function, (BuiltinFunctionType, MethodWrapperType, type)):
+        function = Bounded(function, machine)
     found = machine.apply(function, *everything, where=where)
     machine.tabulated(found, where)
     if isinstance(found, Apply):

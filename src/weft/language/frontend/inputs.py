@@ -10,20 +10,35 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from weft.errors import Location, WeftError, did_you_mean
+from weft.language.bounded import EndlessLoop, call_bounded, code_reaches_loop
 from weft.language.check import head_write_error
-from weft.language.expressions import FAILED, Constant, Expression, Failure
-from weft.language.frontend.machine import STATE, LocalFunction, Machine, NotUnderstood
+from weft.language.expressions import FAILED, Constant, EndlessFailure, Expression
+from weft.language.frontend.machine import (
+    STATE,
+    EscapedState,
+    LocalFunction,
+    Machine,
+    NotUnderstood,
+)
 from weft.language.frontend.pieces import (
     OVER,
     RETURN,
-    ROUNDS,
     TICK,
     Box,
+    Escaped,
     Returned,
     Ticker,
     Unforeseen,
 )
-from weft.language.names import accesses, resolve, state_name
+from weft.language.names import (
+    Access,
+    Escape,
+    escape_error,
+    resolve,
+    state_name,
+    unreadable,
+    uses,
+)
 
 VALUE = "__weft_value"
 """What the value of a tabulated expression is called in its namespace."""
@@ -49,6 +64,7 @@ class Inputs:
         self._constants: dict[str, Any] = {}
         self._states: set[str] = set()
         self._functions: dict[str, LocalFunction] = {}
+        self._traced: bool | None = None
         self._collect(root)
 
     def _collect(self, root: ast.AST, free: set[str] | None = None) -> None:
@@ -105,9 +121,27 @@ class Inputs:
         for place, argument in enumerate(node.args):
             if self._is_state(argument):
                 owner = self.machine.frame.function
-                helper = resolve(owner, node.func) if isinstance(owner, FunctionType) else None
-                for access in accesses(helper, place) if helper is not None else ():
-                    self.add_variable(access.name, node, access.writes)
+                helper = self._called(node.func)
+                if helper is None and isinstance(owner, FunctionType):
+                    helper = resolve(owner, node.func)
+                for use in self._uses_of(helper, place, node):
+                    if isinstance(use, Escape):
+                        raise escape_error(self.machine.owner, use)
+                    self.add_variable(use.name, node, use.writes)
+
+    def _called(self, node: ast.expr) -> Any:
+        """The function that a name stands for, where it is known."""
+        from weft.language.frontend.values import find
+
+        found = find(self.machine, node.id) if isinstance(node, ast.Name) else None
+        return found.value if isinstance(found, Constant) else None
+
+    def _uses_of(self, helper: Any, place: int, node: ast.Call) -> Iterator[Access | Escape]:
+        why = unreadable(helper) if callable(helper) else None
+        if why is not None:
+            yield Escape(why, self.machine.where(node))
+        elif helper is not None:
+            yield from uses(helper, place)
 
     def add_variable(self, name: str, node: ast.AST, writes: bool = False) -> None:
         """Let the piece use a variable."""
@@ -164,14 +198,21 @@ class Inputs:
                 space.pop(name, None)
         returned, result = False, None
         before = dict(space)
+        if self._traced is None:
+            self._traced = code_reaches_loop(code, space)
         try:
-            exec(code, space)
+            call_bounded(exec, code, space, traced=self._traced)
         except Returned as end:
             returned, result = True, end.value
-        if ticker.rounds > ROUNDS:  # nor may a handler of the piece take this one
-            raise Failure("a loop does not end")
-        _, written, missing = box.__content__
-        if missing:  # a handler of the piece may have taken the exception
+        except EndlessLoop as error:
+            self.machine.spend_endless(error.where)
+            raise EndlessFailure(str(error), error.where) from None
+        except Escaped:
+            pass
+        _, written, missing, escaped = box.__content__
+        if escaped:  # a handler of the piece may have taken the exception
+            raise EscapedState(escaped[0])
+        if missing:
             raise Unforeseen(missing[0])
         bound = tuple(
             (name, value)

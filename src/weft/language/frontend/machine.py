@@ -15,6 +15,7 @@ from types import FunctionType
 from typing import Any, Final, TypeVar
 
 from weft.errors import Location, WeftError
+from weft.language.bounded import ROUNDS
 from weft.language.expressions import (
     Apply,
     Choice,
@@ -44,12 +45,22 @@ class NotUnderstood(Exception):
 
 MOST_WORK = 10_000_000
 """How much a derivation may do: entries of tables, rounds of tabulated loops, tests on paths."""
+ENDLESS_WORK = 10 * ROUNDS
+"""What it counts for that a loop does not end in a state."""
 STEP_WORK = 20
 """What it counts for to follow one piece of syntax."""
 
 
 class Exhausted(BaseException):
     """The derivation takes too much work; not an `Exception`, so that no table takes it."""
+
+
+class EscapedState(BaseException):
+    """Code that is executed as it stands uses the state as a value; no table takes it."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(what)
+        self.what = what
 
 
 class StateReference:
@@ -108,6 +119,8 @@ class Machine:
     frames: list[Frame] = field(default_factory=list)
     tables: Tables = field(init=False)
     work: int = 0
+    endless: Location | None = None  # a loop that does not end in some state
+    finished: bool = False  # what is computed of a finished derivation is not work of it
     _unbound: dict[int, bool] = field(default_factory=dict)
     _facts: dict[int, bool] = field(default_factory=dict)
     _plain: dict[int, Expression] = field(default_factory=dict)
@@ -219,9 +232,14 @@ class Machine:
 
     def spend(self, work: int) -> None:
         """Count work; a step that takes too much of it is given up rather than left to run."""
-        self.work += work
+        self.work += 0 if self.finished else work
         if self.work > MOST_WORK:
             raise Exhausted
+
+    def spend_endless(self, where: Location) -> None:
+        """Count a state in which a loop does not end."""
+        self.endless = self.endless or where
+        self.spend(ENDLESS_WORK)
 
     # Flow
 

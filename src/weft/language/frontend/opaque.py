@@ -28,11 +28,13 @@ from weft.language.expressions import (
 from weft.language.frontend import purity
 from weft.language.frontend.inputs import VALUE, Inputs
 from weft.language.frontend.machine import (
+    EscapedState,
     Fork,
     Machine,
     NotUnderstood,
 )
 from weft.language.frontend.pieces import Piece, Rewriter, Unforeseen, catches_all, own_jumps
+from weft.language.names import Escape, escape_error
 from weft.language.ranges import UNDEFINED
 from weft.language.tables import LIMIT
 
@@ -171,6 +173,9 @@ def _tabulate(
             return _Found(machine, node, machine.where(shown))
         except Unforeseen as missing:
             inputs.add_variable(missing.name, shown)
+        except EscapedState as escaped:
+            escape = Escape(escaped.what, machine.where(shown))
+            raise escape_error(machine.owner, escape) from None
 
 
 def _check_handlers(machine: Machine, root: ast.AST) -> None:

@@ -2,23 +2,22 @@
 
 What cannot be followed symbolically is executed as it stands (`opaque`). The piece is rewritten a
 little first, so that it can run outside its function: a `return` is raised, and the rounds of loops
-are counted, so that one that never ends is given up.
+are counted as work.
 """
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, NoReturn
 
 from weft.language.expressions import FAILED, Failure, value_key
 from weft.language.frontend.machine import Machine
+from weft.language.state import StateObject
 
 RETURN = "__weft_return"
 TICK = "__weft_tick"
 OVER = "__weft_over"
-ROUNDS = 100_000
-"""How many rounds the `while` loops of a piece may make in one state."""
 
 
 class Returned(BaseException):
@@ -37,13 +36,21 @@ class Unforeseen(BaseException):
         self.name = name
 
 
-class Box:
+class Escaped(BaseException):
+    """A piece uses its state as a value; no handler of the piece takes it."""
+
+
+class Box(StateObject):
     """A state for a piece: the variables it may use, and which of them it wrote."""
 
-    __content__: tuple[dict[str, Any], dict[str, Any], list[str]]
+    __content__: tuple[dict[str, Any], dict[str, Any], list[str], list[str]]
 
     def __init__(self, values: dict[str, Any]) -> None:
-        object.__setattr__(self, "__content__", (values, {}, []))
+        object.__setattr__(self, "__content__", (values, {}, [], []))
+
+    def __escape__(self, what: str) -> NoReturn:
+        self.__content__[3].append(what)
+        raise Escaped(what)
 
     def __getitem__(self, name: str) -> Any:
         value = self.__content__[0][_foreseen(self, name)]
@@ -52,7 +59,7 @@ class Box:
         return value
 
     def __setitem__(self, name: str, value: Any) -> None:
-        values, written, _ = self.__content__
+        values, written, *_ = self.__content__
         values[_foreseen(self, name)] = written[name] = value
 
     __getattr__ = __getitem__
@@ -60,7 +67,7 @@ class Box:
 
 
 def _foreseen(box: Box, name: str) -> str:
-    values, _, missing = box.__content__
+    values, _, missing, _ = box.__content__
     if name not in values:
         missing.append(name)
         raise Unforeseen(name)
@@ -91,28 +98,26 @@ class Piece:
     def _outcome(self, values: tuple[Any, ...]) -> Any:
         try:
             return self._run(*values)
-        except Exception as error:
-            return error.with_traceback(None)
+        except (Exception, SystemExit) as error:
+            plain = error if isinstance(error, Exception) else Failure("it exits")
+            return plain.with_traceback(None)
 
 
 class Ticker:
-    """Counts the rounds of loops, so that a piece that never ends is given up."""
+    """Counts the rounds of loops as work, of which a derivation may do so much."""
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
-        self.rounds = 0
 
     def over(self, items: Iterable[Any]) -> Iterator[Any]:
-        """The items of a loop that ends by itself, counted."""
+        """The items of a loop, counted."""
         for item in items:
             self.machine.spend(1)
             yield item
 
     def tick(self) -> None:
-        self.rounds += 1
+        """Count a round."""
         self.machine.spend(1)
-        if self.rounds > ROUNDS:
-            raise Failure("a loop does not end")
 
 
 class Rewriter(ast.NodeTransformer):
@@ -125,7 +130,7 @@ class Rewriter(ast.NodeTransformer):
     def visit_While(self, node: ast.While) -> ast.AST:
         self.generic_visit(node)
         tick = ast.Expr(ast.Call(ast.Name(TICK, ast.Load()), [], []))
-        node.body.insert(0, ast.copy_location(tick, node))
+        node.body.insert(0, ast.copy_location(tick, node.body[0]))  # no line of its own
         return node
 
     def visit_For(self, node: ast.For) -> ast.AST:

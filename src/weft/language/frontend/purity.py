@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import builtins
+import inspect
+import sys
 from typing import TYPE_CHECKING, Any
 
 from weft.errors import Location, WeftError
@@ -26,10 +28,16 @@ UNFIT = (
     ast.Await,
 )
 CHANGING = {"random", "time", "secrets", "numpy.random", "uuid", "datetime"}
+# fmt: off
 DOING = {
-    getattr(builtins, name)
-    for name in ("print", "input", "open", "exec", "eval", "setattr", "delattr", "breakpoint")
+    *(getattr(builtins, name) for name in (
+        "print", "input", "open", "exec", "eval", "setattr", "delattr", "breakpoint",
+    )),
+    sys.exit,
 }
+LOOKING = {id, locals, globals, vars, dir, sys._getframe, inspect.currentframe}
+"""Functions that look at objects and names instead of values."""
+# fmt: on
 # fmt: off
 IN_PLACE = {
     "add", "append", "appendleft", "clear", "discard", "extend", "extendleft", "insert",
@@ -59,6 +67,10 @@ def check_function(machine: Machine, function: Any, where: Location) -> None:
         raise refuse(machine, where, f"{name} answers differently each time it is asked")
     if _is_one_of(function, DOING):
         raise refuse(machine, where, f"{name} does something else")
+    if type(function).__name__ == "Quitter":  # `exit` and `quit`, where there are any
+        raise refuse(machine, where, f"{name} does something else")
+    if _is_one_of(function, LOOKING):
+        raise refuse(machine, where, f"{name} looks at more than values")
     if isinstance(this, MUTABLE) and name in IN_PLACE:
         raise refuse(machine, where, f"{name} changes a {type(this).__name__} in place")
 

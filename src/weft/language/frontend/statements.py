@@ -6,11 +6,13 @@ import ast
 import importlib
 import operator
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NoReturn
 
 from weft.errors import Location
+from weft.language.bounded import ENDLESS
 from weft.language.check import head_write_error
-from weft.language.expressions import Constant, Expression
+from weft.language.expressions import Constant, EndlessFailure, Expression, Failure
 from weft.language.frontend import opaque, patterns, purity, values
 from weft.language.frontend.calls import local_function
 from weft.language.frontend.machine import (
@@ -99,7 +101,8 @@ def _follow(machine: Machine, node: ast.stmt) -> None:
         case ast.Assert(test=test):
             machine.apply(_check, values.value(machine, test), where=machine.where(node))
         case ast.Raise():
-            machine.computed(machine.make.apply(_always_raises, where=machine.where(node)))
+            what = ast.unparse(node)
+            machine.computed(machine.make.apply(Raises(what), where=machine.where(node)))
         case ast.Import() | ast.ImportFrom():
             _follow_import(machine, node)
         case _:
@@ -113,8 +116,14 @@ def _check(truth: Any) -> None:
         raise AssertionError
 
 
-def _always_raises() -> Any:
-    raise RuntimeError
+@dataclass(frozen=True)
+class Raises:
+    """A `raise` statement; which exception it is makes no difference."""
+
+    what: str
+
+    def __call__(self) -> NoReturn:
+        raise Failure(f"`{self.what}` is reached")
 
 
 def assign(machine: Machine, target: ast.expr, found: Operand) -> None:
@@ -247,9 +256,26 @@ def _follow_while(machine: Machine, node: ast.While) -> None:
             raise NotUnderstood("a loop whose rounds depend on the state", machine.where(node.test))
         if not decided:
             return _leave_loop(machine, node.orelse)
+        before = {**machine.values}, {**frame.locals}
         block(machine, node.body)
         frame.continued = machine.make.false
+        if before == (machine.values, frame.locals) and not _may_stop(machine):
+            if frame.returned is not yes and frame.broke is not yes:  # every round is this one
+                where = machine.where(node)
+                machine.computed(machine.make.apply(EndlessHere(where), where=where))
+                frame.returned = yes
+                return None
     raise NotUnderstood(f"a loop of more than {LONGEST:,} rounds", machine.where(node))
+
+
+@dataclass(frozen=True)
+class EndlessHere:
+    """A loop whose rounds change nothing: it fails where it is reached."""
+
+    where: Location
+
+    def __call__(self) -> NoReturn:
+        raise EndlessFailure(ENDLESS, self.where)
 
 
 def _leave_loop(machine: Machine, orelse: list[ast.stmt]) -> None:

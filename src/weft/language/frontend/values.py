@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from weft.language.bounded import ROUNDS
 from weft.language.expressions import Apply, Choice, Constant, Expression
 from weft.language.frontend import calls, opaque
 from weft.language.frontend.inputs import unknown_variable
@@ -22,7 +23,7 @@ from weft.language.frontend.machine import (
     Operand,
 )
 
-LONGEST = 10_000
+LONGEST = ROUNDS
 """How many rounds of a loop are unrolled."""
 
 
@@ -130,7 +131,7 @@ def _follow(machine: Machine, node: ast.expr) -> Operand:
         case ast.Set() | ast.List() | ast.Dict():
             return _follow_display(machine, node)
         case ast.NamedExpr(target=target, value=inner):
-            machine.frame.locals[target.id] = found = value(machine, inner)
+            machine.frame.locals[target.id] = found = operand(machine, inner)
             return found
         case ast.Call():
             return calls.call(machine, node)
