@@ -395,6 +395,8 @@ def prove_folder(folder: Path, name: str | None, find: Callable[[str], Program])
             remedy="Compile it again, then prove it",
         )
     length, values = description["max_length"], description.get("for_values")
+    if values is not None and set(values) != set(program.variables):
+        raise WeftError(f"{folder / 'config.json'}: 'for_values' are not those of {program.name}")
     proof = prove(model, program, level=description["level"], max_length=length, values=values)
     upto = f"inputs up to {length} tokens" if length else "inputs of any length"
     if values is not None:
