@@ -18,6 +18,7 @@ from weft.errors import WeftError
 from weft.interpreter import reference
 from weft.interpreter.batched import BatchRun, run_batch
 from weft.language.program import Program, token_numbers
+from weft.language.user_code import expected_answer, sample_input
 from weft.models.reading import UNDEFINED_CODE, slot_codes
 from weft.models.transformer import Transformer
 
@@ -106,7 +107,7 @@ def against_task(program: Program, found: BatchRun) -> Difference | None:
         return None
     ended = zip(found.tokens, found.layers, found.results, strict=True)
     for tokens, layers, result in ended:
-        answer = program.task(tokens)
+        answer = expected_answer(program, tokens)
         if result != answer:
             return Difference(tokens, int(layers), -1, "the result", answer, result)
     return None
@@ -117,10 +118,10 @@ def draw(
 ) -> tuple[list[Sequence[Any]], int]:
     """Random inputs on which the program does not fail, the short ones first."""
     rng = random.Random(seed)
-    shortest = min(longest, max(1, len(program.sample(rng, 1))))
+    shortest = min(longest, max(1, len(sample_input(program, rng, 1))))
     more = longest + 1 - shortest
     lengths = [shortest + number * more // samples for number in range(samples)]
-    drawn = [program.sample(rng, length) for length in lengths]
+    drawn = [sample_input(program, rng, length) for length in lengths]
     fitting = [tokens for tokens in drawn if len(tokens) <= longest]
     try:
         run_batch(program, fitting, layers=layers)
