@@ -13,9 +13,9 @@ from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
+from weft.config import from_plain, frozen, typed_fields
 from weft.errors import WeftError, did_you_mean
 from weft.models.config import TransformerConfig
-from weft.training.overriding import typed_fields
 from weft.training.supervision import ANSWERS, SupervisionConfig
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ class TrainingConfig:
 
     def __post_init__(self) -> None:
         for name in ("parameters", "model"):
-            plain = {key: _frozen(value) for key, value in getattr(self, name).items()}
+            plain = {key: frozen(value) for key, value in getattr(self, name).items()}
             object.__setattr__(self, name, MappingProxyType(plain))
         _check(self)
 
@@ -228,24 +228,7 @@ def changed(config: Any) -> dict[str, Any]:
 
 def training_config(values: Mapping[str, Any]) -> TrainingConfig:
     """A config from plain values, as `as_dict` gives; an unknown key is an error."""
-    found: TrainingConfig = _from_dict(TrainingConfig, values, "the run's config")
-    return found
-
-
-def _from_dict(kind: type, values: Mapping[str, Any], what: str) -> Any:
-    wanted = typed_fields(kind)
-    ready: dict[str, Any] = {}
-    for key, value in values.items():
-        if key not in wanted:
-            remedy = did_you_mean(key, list(wanted)).capitalize()
-            raise WeftError(f"{what} has an unknown key '{key}'", remedy=remedy)
-        inner = wanted[key]
-        sub = isinstance(inner, type) and is_dataclass(inner)
-        ready[key] = _from_dict(inner, value, f"'{key}' of {what}") if sub else _frozen(value)
-    try:
-        return kind(**ready)
-    except TypeError as error:
-        raise WeftError(f"{what} is not complete: {error}") from None
+    return from_plain(TrainingConfig, values, "the run's config")
 
 
 def _plain(value: Any) -> Any:
@@ -256,10 +239,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, tuple | list):
         return [_plain(inner) for inner in value]
     return value
-
-
-def _frozen(value: Any) -> Any:
-    return tuple(_frozen(inner) for inner in value) if isinstance(value, list | tuple) else value
 
 
 def _check(config: TrainingConfig) -> None:

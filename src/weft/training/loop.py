@@ -68,7 +68,8 @@ class Loop:
         if found is None:
             return State()
         state, tensors = found
-        self.learner.restore(tensors)
+        with checkpoint.restoring(self.folder):
+            self.learner.restore(tensors)
         checkpoint.restore_random(state, self.device)
         return state
 

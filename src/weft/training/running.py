@@ -20,6 +20,7 @@ from typing import Any
 
 import torch
 
+from weft.config import from_plain
 from weft.errors import WeftError
 from weft.tasks import Task
 from weft.training import checkpoint
@@ -162,7 +163,9 @@ def _without_nan(value: Any) -> Any:
 def finished(folder: Path) -> Result | None:
     """How a run ended; None where it has not."""
     path = folder / "result.json"
-    return Result(**read_json(path)) if path.exists() else None
+    if not path.exists():
+        return None
+    return from_plain(Result, read_json(path, checkpoint.AGAIN), str(path), checkpoint.AGAIN)
 
 
 def _is_memory(error: BaseException) -> bool:

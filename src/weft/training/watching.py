@@ -47,7 +47,7 @@ class Result:
         status: `done`; `stopped` where its criterion was met; `nan`, `diverged` or `out-of-memory`.
         step: how many steps were made.
         accuracy: of every split, at the end.
-        loss: of every split, at the end.
+        loss: of every split, at the end; None if it is not finite.
         best: the highest accuracy of the split that is looked at.
         best_step: when that was.
         tokens: how many were read.
@@ -59,7 +59,7 @@ class Result:
     status: str
     step: int
     accuracy: dict[str, float]
-    loss: dict[str, float]
+    loss: dict[str, float | None]
     best: float | None
     best_step: int
     tokens: int
