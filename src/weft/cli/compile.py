@@ -7,18 +7,24 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from weft.cli.options import Json, Name, print_json
+from weft.cli.options import LARGEST_SEED, LONGEST, MOST, Json, Name, print_json
 from weft.errors import WeftError
+from weft.files import input_lines, output_folder
 
 if TYPE_CHECKING:
     from weft.compiler import Compiled
 
 Level = Annotated[
-    int, typer.Option("-O", "--level", help="2: small; 0: one unit a rule, as in the paper.")
+    int,
+    typer.Option(
+        "-O", "--level", min=0, max=2, help="2: small; 0: one unit a rule, as in the paper."
+    ),
 ]
 Length = Annotated[
     int | None,
-    typer.Option("--max-length", min=1, help="The longest input, where that must be known."),
+    typer.Option(
+        "--max-length", min=1, max=LONGEST, help="The longest input, where that must be known."
+    ),
 ]
 Relu = Annotated[bool, typer.Option("--relu", help="Plain ReLUs, two for each clipped unit.")]
 Dtype = Annotated[str, typer.Option("--dtype", help="float32, float64 or bfloat16.")]
@@ -52,8 +58,11 @@ def compile_command(
     """
     from weft.programs import program
 
+    if out is not None:
+        output_folder(out, holds="model", marker="model.safetensors", option="-o")
+    lines = None if inputs is None else input_lines(inputs)
     found = program(name)
-    compiled = _compile(found, level, max_length, relu, dtype, _lines(inputs))
+    compiled = _compile(found, level, max_length, relu, dtype, lines)
     if out is not None:
         from weft.compiler import save
 
@@ -91,31 +100,25 @@ def _compile(
     )
 
 
-def _lines(path: Path | None) -> list[str] | None:
-    if path is None:
-        return None
-    try:
-        lines = [line.strip() for line in path.read_text().splitlines()]
-    except (OSError, UnicodeDecodeError) as error:
-        raise WeftError(f"{path} cannot be read: {error}", remedy="Give a text file") from None
-    found = [line for line in lines if line]
-    if not found:
-        raise WeftError(f"{path} has no inputs", remedy="Write one input a line")
-    return found
-
-
 def check_command(
     name: Name,
-    samples: Annotated[int, typer.Option("--samples", min=1, help="How many random inputs.")] = 200,
-    max_length: Annotated[int, typer.Option("--max-length", min=1, help="The longest.")] = 20,
+    samples: Annotated[
+        int, typer.Option("--samples", min=1, max=MOST, help="How many random inputs.")
+    ] = 200,
+    max_length: Annotated[
+        int, typer.Option("--max-length", min=1, max=LONGEST, help="The longest.")
+    ] = 20,
     level: Level = 2,
     relu: Relu = False,
     dtype: Dtype = "float32",
     device: Annotated[str, typer.Option("--device", help="cpu or cuda.")] = "cpu",
     layers: Annotated[
-        int | None, typer.Option("--layers", min=0, help="For programs that do not halt.")
+        int | None, typer.Option("--layers", min=0, max=MOST, help="For programs that do not halt.")
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Another seed draws other inputs.")] = 0,
+    seed: Annotated[
+        int,
+        typer.Option("--seed", min=0, max=LARGEST_SEED, help="Another seed draws other inputs."),
+    ] = 0,
     json: Json = False,
 ) -> None:
     """Compare reference interpreter, batched interpreter and weights on random inputs.

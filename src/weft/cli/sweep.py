@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from weft.cli.options import Json, new_console, print_json
+from weft.cli.options import JOBS, Json, new_console, print_json
 from weft.cli.train import Runs
+from weft.files import output_folder
 
 if TYPE_CHECKING:
     from weft.training.sweeping import Cell
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 def sweep_command(
     file: Annotated[Path, typer.Argument(metavar="FILE.toml", help="What is combined.")],
-    jobs: Annotated[int, typer.Option("--jobs", min=1, help="Processes at a time.")] = 1,
+    jobs: Annotated[int, typer.Option("--jobs", min=1, max=JOBS, help="Processes at a time.")] = 1,
     runs: Runs = Path("runs"),
     device: Annotated[str, typer.Option("--device", help="cpu or cuda.")] = "cpu",
     list_only: Annotated[
@@ -49,6 +50,7 @@ def sweep_command(
     from weft.training.sweeping import read_sweep, sweep
     from weft.training.watching import GOOD
 
+    output_folder(runs, option="--runs")
     cells = read_sweep(file)
     if list_only:
         statuses = {cell.config.hash: Run(runs / cell.config.hash).status for cell in cells}
