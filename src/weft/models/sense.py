@@ -21,7 +21,7 @@ AT_LEAST_ONE = (
 )  # fmt: skip
 LARGEST = 1 << 28
 """The largest size: products of two stay far from what 64 bits hold."""
-LARGEST_COUNT = 1 << 16
+LARGEST_COUNT = 1 << 12
 """Of heads and layers."""
 LARGEST_POSITIONS = 1 << 20
 CHOICES = {
@@ -56,6 +56,7 @@ def check(config: TransformerConfig) -> None:
 def _check_largest(config: TransformerConfig) -> None:
     """Refuse sizes that no machine has room for, before they are multiplied or allocated."""
     sizes = {key: getattr(config, key) for key in (*AT_LEAST_ONE, "random_offset")}
+    del sizes["layers"]  # below
     sizes |= {"offsets": config.offsets or 0}
     sizes |= {"hidden": max(config.hidden, default=0), "heads * width": config.heads * config.width}
     for key in ("key_width", "value_width"):

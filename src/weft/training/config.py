@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
-from weft.config import from_plain, frozen, typed_fields
+from weft.config import from_plain, frozen, require, typed_fields
 from weft.errors import WeftError, did_you_mean
 from weft.models.config import TransformerConfig
 from weft.training.supervision import ANSWERS, SupervisionConfig
@@ -27,6 +28,27 @@ FORMAT = 2
 DIGITS = tuple("0123456789")
 KINDS = {"tag": "encoder", "lm": "decoder", "seq2seq": "encoder-decoder"}
 """Which kind of model does a task of which format, unless another is asked for."""
+
+MOST = 1_000_000_000
+BOUNDS: dict[str, tuple[float, float]] = {
+    "steps": (1, MOST),
+    "batch": (1, 1_000_000),
+    "log_every": (1, MOST),
+    "seed": (0, 2**63 - 1),
+    "evaluation.every": (0, MOST),
+    "evaluation.size": (1, 10_000_000),
+    "evaluation.batch": (1, 1_000_000),
+    "schedule.warm_up": (0, MOST),
+    "schedule.floor": (0, 1),
+    "optimiser.betas": (0, 0.999999),
+    "optimiser.momentum": (0, 1),
+    "optimiser.weight_decay": (0, MOST),
+    "optimiser.clip": (0, math.inf),
+    "stop.patience": (1, MOST),
+    "stop.accuracy": (0, 1),
+    "stop.divergence": (0, math.inf),
+}
+"""Smallest and largest values; beyond them a run fails late, or never ends."""
 
 OptimiserName = Literal["adamw", "adafactor", "muon"]
 ScheduleName = Literal["cosine", "linear", "exponential", "inverse-sqrt", "constant"]
@@ -198,7 +220,14 @@ class TrainingConfig:
         if any("abacus" in position.split("+") for position in positions):
             told["digits"] = _digits(task)
         given = {"outputs": task.outputs, "kind": kind, **told, **self.model}
-        return preset(self.preset, **{"vocabulary": len(task.vocabulary), **given})
+        made = preset(self.preset, **{"vocabulary": len(task.vocabulary), **given})
+        for key, needed in (("vocabulary", len(task.vocabulary)), ("outputs", task.outputs)):
+            if getattr(made, key) < needed:
+                _refuse(
+                    f"model.{key} is {getattr(made, key)}, and {task.called} has {needed}",
+                    f"Leave model.{key} out",
+                )
+        return made
 
 
 def _digits(task: Task) -> tuple[int, ...]:
@@ -243,26 +272,27 @@ def _plain(value: Any) -> Any:
 
 def _check(config: TrainingConfig) -> None:
     """Refuse what makes no sense, with the reason."""
-    known = list(typed_fields(TransformerConfig))
+    wanted = typed_fields(TransformerConfig)
+    known = list(wanted)
     for key in config.model:
         if key not in known:
             remedy = did_you_mean(key, known).capitalize()
             raise WeftError(f"a model has no '{key}'", subject="TrainingConfig", remedy=remedy)
-    for name in ("steps", "batch", "log_every"):
-        _at_least(getattr(config, name), 1, name)
-    _at_least(config.evaluation.every, 0, "evaluation.every")
-    _at_least(config.evaluation.size, 1, "evaluation.size")
-    _at_least(config.evaluation.batch, 1, "evaluation.batch")
-    _at_least(config.schedule.warm_up, 0, "schedule.warm_up")
+    require(config.model, {key: wanted[key] for key in config.model}, "TrainingConfig: model")
+    for key, (low, high) in BOUNDS.items():
+        part, _, name = key.rpartition(".")
+        value = getattr(getattr(config, part) if part else config, name)
+        for one in value if isinstance(value, tuple) else (value,):
+            if one is not None and not low <= one <= high:  # nan is in no range
+                _refuse(f"{key} is {one:g}", f"It must be {_range(low, high)}")
     if not 0 <= config.ema < 1:
         _refuse(f"ema is {config.ema:g}", "It is a decay from 0 up to, not including, 1")
-    if config.optimiser.lr <= 0:
-        _refuse(f"optimiser.lr is {config.optimiser.lr:g}", "It must be above 0")
+    if not 0 < config.optimiser.lr < math.inf:
+        _refuse(f"optimiser.lr is {config.optimiser.lr:g}", "It must be above 0, and finite")
 
 
-def _at_least(value: int, least: int, name: str) -> None:
-    if value < least:
-        _refuse(f"{name} is {value}", f"It must be at least {least}")
+def _range(low: float, high: float) -> str:
+    return f"at least {low:g}" if high == math.inf else f"from {low:g} to {high:,}"
 
 
 def _refuse(what: str, remedy: str) -> None:

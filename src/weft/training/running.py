@@ -22,6 +22,7 @@ import torch
 
 from weft.config import from_plain
 from weft.errors import WeftError
+from weft.models.catalogue import check_memory
 from weft.tasks import Task
 from weft.training import checkpoint
 from weft.training.config import TrainingConfig
@@ -66,7 +67,7 @@ def train(
         return done
     where = device_of(device)
     found = task_of(config) if task is None else in_tokens_of_program(config, task)
-    config.model_config(found)  # mistakes show before there is a folder
+    check_memory(config.model_config(found), where)  # mistakes show before there is a folder
     check_splits(config, found)
     with (
         joined(where) as group,
