@@ -239,7 +239,7 @@ ON_PROGRAMS = [
     ["check", "p.py", "--samples", "3", "--max-length", "4"],
     ["traces", "p.py", "--samples", "3", "--max-length", "4"],
     ["tasks", "p.py"],
-    ["minimal", "p.py", "--train", "length<=3", "--size", "3", "--test", "length=2", "--tests", "2"],
+    ["minimal", "p.py", "--train", "length<=3", "--size", "3", "--test", "length=2"],
     ["optimum", "p.py", "--samples", "3", "--max-length", "4"],
     ["compile", "p.py", "-o", "out"],
     ["show", "p.py"],

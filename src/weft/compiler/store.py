@@ -158,6 +158,8 @@ def record_verified(folder: Path, what: str) -> None:
 
 
 def _replace_file(path: Path, text: str) -> None:
+    if path.is_dir():
+        raise WeftError(f"{path} is a folder, not a file", remedy=AGAIN)
     scratch = path.with_name(f".{path.name}.new")
     scratch.write_text(text)
     os.replace(scratch, path)
