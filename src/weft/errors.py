@@ -68,6 +68,22 @@ class WeftError(ValueError):
         return f"{self.line}\n{excerpt}" if excerpt else self.line
 
 
+class Interrupted(KeyboardInterrupt):
+    """A signal, Ctrl-C (SIGINT) or SIGTERM, has ended some work, which can be resumed.
+
+    Attributes:
+        number: of the signal.
+        code: with which a process that was ended by it exits, as is customary: 128 more.
+        what: what was saved, and how to resume.
+    """
+
+    def __init__(self, number: int, what: str = "") -> None:
+        self.number = number
+        self.code = 128 + number
+        self.what = what
+        super().__init__(what or "interrupted")
+
+
 def caller_location(depth: int) -> Location:
     """Where the code `depth` frames above the caller of this function stands."""
     frame = sys._getframe(depth + 1)

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import inspect
 import json
+import signal
 from pathlib import Path
 from typing import Any
 
 import pytest
 from test_models_command import weft
 from test_startup import HEAVY, command, imported
+from training_runs import at, send, usual_handlers
 
+from weft.cli import app
 from weft.tasks import TASKS
 from weft.training import RunStore, TrainingConfig
+from weft.training.learner import Learner
 
 QUICK = (
     "parameters.format=tag", "steps=3", "batch=4", "evaluation.size=16", "model.width=8",
@@ -73,12 +78,66 @@ def test_mistakes_are_one_line_with_a_remedy(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_the_command_says_where_it_saved_on_one_line(
+    number: int, code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arguments = ("train", "parity", *QUICK, "--runs", str(tmp_path), "--device", "cpu", "--quiet")
+    with monkeypatch.context() as patch, usual_handlers():
+        patch.setattr(Learner, "loss", at(2, lambda: send(number), Learner.loss))
+        said = weft(*arguments, code=code)
+    (run,) = RunStore(tmp_path).runs()
+    assert said == (
+        f"weft: interrupted after step 2, which is saved in {run.folder}; "
+        "the same command resumes the run\n"
+    )
+    assert run.status == "unfinished"
+    assert "status        done" in weft(*arguments)
+
+
 def test_a_run_that_fails_exits_with_one(tmp_path: Path) -> None:
     changes = ("optimiser.lr=1e30", "optimiser.clip=0", "schedule.warm_up=0", "model.norm=none")
     with pytest.raises(AssertionError):  # standard output is printed, the code is 1
         weft("train", "parity", *QUICK, *changes, "steps=30", "--runs", str(tmp_path), "--quiet")
     (run,) = RunStore(tmp_path).runs()
     assert run.status in ("nan", "diverged")
+
+
+def test_a_run_that_raises_says_why_where_runs_are_listed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken() -> None:
+        raise RuntimeError("no such kernel")
+
+    arguments = ("train", "parity", *QUICK, "--runs", str(tmp_path), "--device", "cpu", "--quiet")
+    with monkeypatch.context() as patch:
+        patch.setattr(Learner, "loss", at(3, broken, Learner.loss))
+        said = weft(*arguments, code=2)
+    (run,) = RunStore(tmp_path).runs()
+    assert said.count("\n") == 1
+    assert f"run {run.name}: it failed after step 2: RuntimeError: no such kernel." in said
+    listed = weft("runs", "--runs", str(tmp_path))
+    assert "failed: RuntimeError: no such kernel (after 2 steps)" in listed
+    (entry,) = json.loads(weft("runs", "--runs", str(tmp_path), "--json"))
+    assert (entry["status"], entry["message"]) == ("failed", "RuntimeError: no such kernel")
+    assert "status        done" in weft(*arguments)
+
+
+def test_the_device_of_every_command_is_the_best_there_is() -> None:
+    defaults = {
+        command.name: inspect.signature(command.callback).parameters["device"].default
+        for command in app.registered_commands
+        if command.callback and "device" in inspect.signature(command.callback).parameters
+    }
+    assert defaults.keys() >= {"train", "eval", "sweep", "study", "verdict", "check"}
+    assert set(defaults.values()) == {"auto"}
+
+
+@pytest.mark.parametrize("name", ["gpu9", "mps", "cuda:99", "meta"])
+def test_devices_that_are_not_there_are_refused(name: str, tmp_path: Path) -> None:
+    arguments = ("train", "parity", *QUICK, "--runs", str(tmp_path), "--device", name)
+    assert f"there is no device '{name}' here" in weft(*arguments, code=2)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_evaluation_gives_the_figures_of_the_run(runs: Path) -> None:

@@ -104,8 +104,9 @@ def test_modular_sums_are_right_and_every_pair_has_its_place(modulus: int) -> No
     found = {name: {q for q, _ in made.examples(batch)} for name, batch in sets.items()}
     batches = [made.batch("train", 0, step, 20_000) for step in range(5)]
     trained = {question for batch in batches for question, _ in made.examples(batch)}
-    assert trained | found["train"] == every
-    assert not trained & found["train"]
+    validated = {question for question, _ in made.examples(made.validation_set(modulus**2))}
+    assert trained | validated | found["train"] == every
+    assert len(trained) + len(validated) + len(found["train"]) == len(every)
     assert found["mirrored"] | found["unseen"] == found["train"]
     assert found["mirrored"] == {q for q in found["train"] if q[::-1] in trained}
     assert found["unseen"] == {q for q in found["train"] if q[::-1] not in trained}
@@ -115,8 +116,10 @@ def test_modular_sums_are_right_and_every_pair_has_its_place(modulus: int) -> No
 
 def test_the_share_of_pairs_is_a_parameter() -> None:
     for share in (0.1, 0.7):
-        held = len(task("modular-addition", held_out=share).test_set("train", 97**2))
-        assert abs(held / 97**2 - share) < 0.02
+        made = task("modular-addition", held_out=share)
+        tested, validated = len(made.test_set("train", 97**2)), len(made.validation_set(97**2))
+        assert abs(tested / 97**2 - share * 3 / 4) < 0.02
+        assert abs(validated / 97**2 - share / 4) < 0.02
 
 
 def test_a_modular_question_ends_with_its_mark() -> None:

@@ -141,6 +141,7 @@ def test_within_marks_the_first_positions() -> None:
         (lambda: task("parity", held_out=1.0), "Give a share between 0 and 1"),
         (lambda: task("parity", held_out=0), "Give a share between 0 and 1"),
         (lambda: task("scan", held_out=0).test_set("train", 5), "a larger `held_out`"),
+        (lambda: task("scan", held_out=0).validation_set(5), "let no run stop early"),
         (lambda: task("scan").batch("test", 0, 0, 1), "Train on another split"),
         (lambda: task("scan", longest=48), "Give less than 48"),
         (lambda: task("scan", split="mcd1"), "Give folder, which has"),

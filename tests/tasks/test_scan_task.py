@@ -31,10 +31,12 @@ def test_all_that_is_not_held_out_is_trained_on() -> None:
     tests = set(commands(made, made.test_set("train", 10_000)))
     batches = [made.batch("train", 0, step, 50_000) for step in range(5)]
     drawn = {command for batch in batches for command in commands(made, batch)}
-    assert drawn | tests == set(length_split().train)
-    assert not drawn & tests
+    validated = set(commands(made, made.validation_set(10_000)))
+    assert drawn | tests | validated == set(length_split().train)
+    assert len(drawn) + len(tests) + len(validated) == len(set(length_split().train))
     assert made.tested == ("train", "test")
-    assert 0.01 < len(tests) / 16_990 < 0.03
+    assert 0.01 < len(tests | validated) / 16_990 < 0.03
+    assert 0.15 < len(validated) / len(tests | validated) < 0.35
 
 
 def test_actions_are_those_of_the_grammar() -> None:

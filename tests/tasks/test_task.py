@@ -106,8 +106,34 @@ def test_what_is_tested_is_never_drawn_and_never_twice(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", TASKS)
+def test_what_is_validated_is_in_distribution_and_neither_trained_on_nor_tested(name: str) -> None:
+    made = task(name)
+    batch = made.validation_set(300)
+    found = questions(made, batch)
+    assert len(found) == len(set(found)) > 30
+    for axis, (low, high) in made.splits["train"].axes.items():
+        assert low <= batch.axes[axis].min()
+        assert batch.axes[axis].max() <= high
+    for question, answer in made.examples(batch):
+        assert made.reference(question) == answer
+    for split in made.splits:
+        assert not set(found) & set(questions(made, made.test_set(split, 1000)))
+    batches = [made.batch("train", 0, step, 1000) for step in range(4)]
+    assert not set(found) & {one for drawn in batches for one in questions(made, drawn)}
+
+
+def test_validation_and_tests_are_drawn_alike() -> None:
+    made = task("parity")
+    batch, tests = made.validation_set(2000), made.test_set("train", 2000)
+    for axis in ("length", "ones"):
+        assert abs(batch.axes[axis].mean() - tests.axes[axis].mean()) < 0.5
+
+
+@pytest.mark.parametrize("name", TASKS)
 def test_small_test_sets_begin_larger_ones(name: str) -> None:
     made = task(name)
+    small, large = made.validation_set(20), made.validation_set(300)
+    assert small.content_hash == large.take(slice(20)).content_hash
     for split in made.splits:
         small, large = made.test_set(split, 20), made.test_set(split, 300)
         assert small.content_hash == large.take(slice(20)).content_hash

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,8 +15,11 @@ import torch
 from training_runs import SMALL, folder_of, lines, small, weights
 
 from weft.errors import WeftError
-from weft.tasks import task
-from weft.training import TrainingConfig, train
+from weft.tasks import Batch, task
+from weft.tasks.bits import Parity
+from weft.tasks.layouts import Pairs
+from weft.training import RunStore, TrainingConfig, train
+from weft.training.checkpoint import newest_step
 from weft.training.feeding import Feed
 from weft.training.learner import Learner, run
 from weft.training.loop import Loop
@@ -31,10 +38,51 @@ def test_a_task_is_learned_and_the_run_ends_when_it_is(tmp_path: Path) -> None:
     result = train(config, runs=tmp_path, device="cpu")
     assert result.status == "stopped"
     assert result.step < 2000
-    assert result.accuracy["train"] == result.best >= 0.3
+    assert result.accuracy["validation"] == result.best >= 0.3
     assert result.best_step == result.step
+    assert list(result.accuracy) == ["validation", "train"]
     losses = [record["loss"] for record in lines(folder_of(tmp_path, config))]
     assert losses[-1] < losses[0]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Misvalidated(Parity):
+    """Parity whose validation set has the opposite answers."""
+
+    def validation_set(self, size: int) -> Batch:
+        found = super().validation_set(size)
+        return dataclasses.replace(
+            found, targets=np.where(found.targets < 0, -1, 1 - found.targets)
+        )
+
+
+def test_what_ends_a_run_is_measured_on_validation_and_not_on_tests(tmp_path: Path) -> None:
+    config = small("stop.accuracy=0.99", "steps=50", "log_every=50")
+    wrong = train(config, runs=tmp_path / "wrong", device="cpu", task=Misvalidated())
+    right = train(config, runs=tmp_path / "right", device="cpu")
+    assert wrong.accuracy["train"] == right.accuracy["train"]
+    assert wrong.accuracy["validation"] == 1 - right.accuracy["validation"]
+    seen = [
+        [record["accuracy"]["validation"] for record in lines(folder, "evaluations.jsonl")]
+        for folder in (folder_of(tmp_path / name, config) for name in ("wrong", "right"))
+    ]
+    assert (wrong.best, right.best) == (max(seen[0]), max(seen[1]))
+    found = RunStore(tmp_path / "right").runs()[0].predictions("validation")
+    assert found.batch.content_hash == task("parity").validation_set(32).content_hash
+
+
+def test_without_a_criterion_nothing_is_validated_unless_it_is_asked_for(tmp_path: Path) -> None:
+    result = train(small("steps=3"), runs=tmp_path, device="cpu")
+    assert result.best is None
+    assert list(result.accuracy) == ["train", "longer", "more-ones"]
+    asked = small("steps=3", "evaluation.splits=validation,longer")
+    assert list(train(asked, runs=tmp_path, device="cpu").accuracy) == ["validation", "longer"]
+
+
+def test_a_test_set_cannot_end_a_run(tmp_path: Path) -> None:
+    with pytest.raises(WeftError, match=r"'longer' is for tests.*stop.split=train"):
+        train(small("stop.split=longer", "stop.patience=1"), runs=tmp_path, device="cpu")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_patience_ends_a_run_that_gets_no_better(tmp_path: Path) -> None:
@@ -80,13 +128,25 @@ def test_divergence_ends_a_run(tmp_path: Path) -> None:
 def test_no_memory_ends_a_run_that_may_be_tried_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(*_: object) -> None:
+    def full(*_: object, **__: object) -> None:
         raise torch.OutOfMemoryError("CUDA out of memory")
 
+    before = Learner.learn
+
+    def full_at_30(self: Learner, batch: object, step: int) -> torch.Tensor:
+        if step == 30:
+            full()
+        return before(self, batch, step)
+
     with monkeypatch.context() as patch:
-        patch.setattr(Learner, "learn", full)
+        patch.setattr(Learner, "learn", full_at_30)
         result = train(SMALL, runs=tmp_path, device="cpu")
     assert result.status == outcome(tmp_path, SMALL)["status"] == "out-of-memory"
+    assert newest_step(folder_of(tmp_path, SMALL)) == 29
+    with monkeypatch.context() as patch:  # and then there is no room for the model itself
+        patch.setattr(Learner, "__init__", full)
+        assert train(SMALL, runs=tmp_path, device="cpu").step == 29
+    assert outcome(tmp_path, SMALL)["step"] == 29
     assert train(SMALL, runs=tmp_path, device="cpu").status == "done"
 
 
@@ -94,25 +154,109 @@ def test_no_memory_for_the_model_itself(tmp_path: Path, monkeypatch: pytest.Monk
     def full(*_: object, **__: object) -> None:
         raise RuntimeError("DefaultCPUAllocator: can't allocate memory")
 
-    monkeypatch.setattr(Loop, "__init__", full)
-    assert train(SMALL, runs=tmp_path, device="cpu").status == "out-of-memory"
+    for part in ((Loop, "__init__"), (Learner, "learn")):
+        with monkeypatch.context() as patch:
+            patch.setattr(*part, full)
+            assert train(SMALL, runs=tmp_path, device="cpu").status == "out-of-memory"
+        assert list(tmp_path.iterdir()) == []
+
+
+def test_a_model_that_no_machine_has_room_for(tmp_path: Path) -> None:
+    config = small("model.width=4000000000", "model.hidden=4000000000,")
+    assert train(config, runs=tmp_path, device="cpu").status == "out-of-memory"
+    assert list(tmp_path.iterdir()) == []
+
+
+def failing(at: int) -> Any:
+    """`Learner.learn`, with an error at one step."""
+    before = Learner.learn
+
+    def learn(self: Learner, batch: object, step: int) -> torch.Tensor:
+        if step == at:
+            raise RuntimeError("something else\nand more about it")
+        return before(self, batch, step)
+
+    return learn
 
 
 def test_other_errors_are_not_hidden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(*_: object) -> None:
-        raise RuntimeError("something else")
-
-    monkeypatch.setattr(Learner, "learn", broken)
+    monkeypatch.setattr(Learner, "learn", failing(1))
     with pytest.raises(RuntimeError, match="something else"):
         train(SMALL, runs=tmp_path, device="cpu")
-    assert not (folder_of(tmp_path, SMALL) / "result.json").exists()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_run_that_fails_says_why_and_goes_on_when_it_is_mended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    train(SMALL, runs=tmp_path / "once", device="cpu")
+    runs = tmp_path / "twice"
+    folder = folder_of(runs, SMALL)
+    with monkeypatch.context() as patch:
+        patch.setattr(Learner, "learn", failing(40))
+        with pytest.raises(WeftError, match="failed after step 39: RuntimeError: something else"):
+            train(SMALL, runs=runs, device="cpu")
+    found = outcome(runs, SMALL)
+    assert (found["status"], found["step"]) == ("failed", 39)
+    assert found["message"] == "RuntimeError: something else"
+    assert "and more about it" in (folder / "traceback.txt").read_text()
+    assert RunStore(runs).query("status=failed")[0].values()["message"] == found["message"]
+    assert newest_step(folder) == 39
+    result = train(SMALL, runs=runs, device="cpu")
+    assert result.status == "done"
+    assert not (folder / "traceback.txt").exists()
+    once, twice = weights(folder_of(tmp_path / "once", SMALL)), weights(folder)
+    assert all((once[key] == twice[key]).all() for key in once)
+    assert lines(folder) == lines(folder_of(tmp_path / "once", SMALL))
+
+
+def test_a_full_disk_is_the_reason_that_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("weft.training.checkpoint.save", full)
+    with pytest.raises(WeftError, match="No space left on device"):
+        train(SMALL, runs=tmp_path, device="cpu", save_every=0)
 
 
 def test_an_error_of_the_data_reaches_the_caller(tmp_path: Path) -> None:
     parity = task("parity", format="tag")
     object.__setattr__(parity, "batch", None)
-    with pytest.raises(TypeError):
+    with pytest.raises(WeftError, match="task parity: its examples cannot be drawn: TypeError"):
         train(SMALL, runs=tmp_path, device="cpu", task=parity)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(WeftError, match="cannot be written"):
+        train(SMALL, runs=tmp_path / "file", device="cpu")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Brittle(Parity):
+    """Parity that breaks when it is drawn for the fifth time."""
+
+    def draw(self, split: str, rng: np.random.Generator, size: int) -> Pairs:
+        if split == "train" and size < 100:  # not a chunk of candidates for tests
+            self.count.append(1)
+        if len(self.count) > 4:
+            raise ZeroDivisionError("by zero")
+        return super().draw(split, rng, size)
+
+    @cached_property
+    def count(self) -> list[int]:
+        return []
+
+
+def test_an_error_of_a_task_names_its_line(tmp_path: Path) -> None:
+    with pytest.raises(WeftError, match=r"ZeroDivisionError: by zero \(test_ending.py:\d+\)"):
+        train(SMALL, runs=tmp_path, device="cpu", task=Brittle())
+    found = outcome(tmp_path, SMALL)
+    assert (found["status"], found["step"]) == ("failed", 4)
+    assert "ZeroDivisionError: by zero (test_ending.py:" in str(found["message"])
 
 
 def test_batches_are_those_of_their_steps() -> None:

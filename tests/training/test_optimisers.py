@@ -16,7 +16,11 @@ from weft.training.muon import Muon, orthogonalised
 from weft.training.optimisers import clip, optimisers_of, restore, saved, set_lr
 
 Array = NDArray[np.float64]
-RNG = np.random.default_rng(0)
+
+
+def normals(*shape: int) -> Array:
+    """Numbers that depend on the shape alone, not on which test drew before."""
+    return np.random.default_rng(shape).normal(size=shape)
 
 
 def numpy_muon(x: Array, gradients: list[Array], lr: float, beta: float, decay: float) -> Array:
@@ -57,7 +61,7 @@ def stepped(weight: nn.Parameter, optimiser: torch.optim.Optimizer, gradients: l
 
 @pytest.mark.parametrize("shape", [(6, 10), (10, 6), (5, 5)])
 def test_muon_is_its_formula(shape: tuple[int, int]) -> None:
-    x, gradients = RNG.normal(size=shape), list(RNG.normal(size=(4, *shape)))
+    x, gradients = normals(*shape), list(normals(4, *shape))
     weight = nn.Parameter(torch.tensor(x))
     optimiser = Muon([weight], {weight: View()}, lr=0.02, momentum=0.9, weight_decay=0.1)
     stepped(weight, optimiser, gradients)
@@ -66,7 +70,7 @@ def test_muon_is_its_formula(shape: tuple[int, int]) -> None:
 
 
 def test_muon_joins_the_heads_of_attention_and_parts_gate_and_up() -> None:
-    x, gradients = RNG.normal(size=(3, 8, 4)), list(RNG.normal(size=(2, 3, 8, 4)))
+    x, gradients = normals(3, 8, 4), list(normals(2, 3, 8, 4))
 
     def side_by_side(a: Array) -> Array:
         return np.concatenate(list(a), 1)
@@ -90,14 +94,14 @@ def test_muon_joins_the_heads_of_attention_and_parts_gate_and_up() -> None:
 
 
 def test_newton_schulz_brings_singular_values_near_one() -> None:
-    found = torch.linalg.svdvals(orthogonalised(torch.randn(3, 32, 48)))
+    found = torch.linalg.svdvals(orthogonalised(torch.tensor(normals(3, 32, 48))))
     assert found.min() > 0.5
     assert found.max() < 1.3
 
 
 @pytest.mark.parametrize("shape", [(6, 10), (7,)])
 def test_adafactor_is_its_formula(shape: tuple[int, ...]) -> None:
-    x, gradients = RNG.normal(size=shape), list(RNG.normal(size=(5, *shape)))
+    x, gradients = normals(*shape), list(normals(5, *shape))
     weight = nn.Parameter(torch.tensor(x, dtype=torch.float32))
     stepped(weight, Adafactor([weight], {}, lr=0.01, weight_decay=0.1), gradients)
     wanted = numpy_adafactor(x, gradients, 0.01, 0.1)
@@ -105,7 +109,7 @@ def test_adafactor_is_its_formula(shape: tuple[int, ...]) -> None:
 
 
 def test_adafactor_of_heads_is_that_of_the_matrix_they_make() -> None:
-    x, gradients = RNG.normal(size=(3, 8, 4)), list(RNG.normal(size=(3, 3, 8, 4)))
+    x, gradients = normals(3, 8, 4), list(normals(3, 3, 8, 4))
     weight = nn.Parameter(torch.tensor(x, dtype=torch.float32))
     stepped(weight, Adafactor([weight], {weight: View(into=True)}, lr=0.01), gradients)
     joined = [np.concatenate(list(g), 1) for g in gradients]

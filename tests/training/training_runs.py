@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -61,3 +65,36 @@ def start(code: str, *arguments: str, **more: Any) -> subprocess.Popen[str]:
     path = os.pathsep.join([str(HERE), *sys.path])
     env = {**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1"}
     return subprocess.Popen([sys.executable, "-c", code, *arguments], env=env, text=True, **more)
+
+
+@contextmanager
+def usual_handlers() -> Iterator[None]:
+    """Signals are not ignored, as they are in processes that a shell starts in the background."""
+    before = {one: signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)}
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)
+
+
+def send(number: int = signal.SIGINT, times: int = 1) -> None:
+    """Send this process a signal, and give Python the time to see it."""
+    for _ in range(times):
+        os.kill(os.getpid(), number)
+        time.sleep(0)
+
+
+def at(call: int, act: Callable[[], None], inner: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that does something else first when it is called for the n-th time."""
+    left = [call]
+
+    def changed(*arguments: Any, **named: Any) -> Any:
+        left[0] -= 1
+        if left[0] == 0:
+            act()
+        return inner(*arguments, **named)
+
+    return changed

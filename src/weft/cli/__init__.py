@@ -10,9 +10,10 @@ import os
 import sys
 import traceback
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+import typer.core
 
 import weft
 from weft.cli import (
@@ -31,15 +32,30 @@ from weft.cli import (
     train,
     verdict,
 )
-from weft.errors import WeftError
+from weft.errors import Interrupted, WeftError
 from weft.files import reason
 
 PACKAGE = Path(weft.__file__).parent
 USAGE_ERROR = typer.BadParameter.__mro__[1]
 """Click's UsageError: Typer brings a Click of its own in some versions and not in others."""
 
+
+class Commands(typer.core.TyperGroup):
+    """All commands. One that a signal ended says on one line what is saved, and how to resume."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command."""
+        try:
+            return super().invoke(ctx)
+        except Interrupted as error:
+            if error.what and os.environ.get("RANK", "0") == "0":
+                print(f"weft: {error.what}", file=sys.stderr)
+            raise typer.Exit(error.code) from None
+
+
 app = typer.Typer(
     name="weft",
+    cls=Commands,
     help="Which algorithms can a transformer express, and which will it learn?",
     no_args_is_help=True,
     add_completion=False,

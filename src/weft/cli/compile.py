@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from weft.cli.options import LARGEST_SEED, LONGEST, MOST, Json, Name, print_json
+from weft.cli.train import Device
 from weft.errors import WeftError
 from weft.files import input_lines, output_folder
 
@@ -111,7 +112,7 @@ def check_command(
     level: Level = 2,
     relu: Relu = False,
     dtype: Dtype = "float32",
-    device: Annotated[str, typer.Option("--device", help="cpu or cuda.")] = "cpu",
+    device: Device = "auto",
     layers: Annotated[
         int | None, typer.Option("--layers", min=0, max=MOST, help="For programs that do not halt.")
     ] = None,
@@ -173,8 +174,10 @@ def check_command(
 
 
 def _move(compiled: Compiled, device: str) -> None:
+    from weft.training.environment import device_of
+
     try:
-        compiled.model.to(device)
+        compiled.model.to(device_of(device))
     except (RuntimeError, AssertionError) as error:
         what = str(error).splitlines()[0]
         raise WeftError(f"the model cannot go to {device}: {what}", remedy="Use cpu") from None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from weft.cli.options import JOBS, Json, new_console, print_json, print_whole
-from weft.cli.train import Runs
+from weft.cli.train import Device, Runs
 from weft.errors import WeftError
 from weft.files import output_folder
 
@@ -29,7 +29,7 @@ def study_command(
         typer.Option("--set", metavar="KEY=VALUE", help="A change to all runs; may be repeated."),
     ] = None,
     jobs: Annotated[int, typer.Option("--jobs", min=1, max=JOBS, help="Processes at a time.")] = 1,
-    device: Annotated[str, typer.Option("--device", help="cpu or cuda.")] = "cpu",
+    device: Device = "auto",
     runs: Runs = Path("runs"),
     report: Annotated[
         bool, typer.Option("--report", help="Report what is there; run nothing.")
@@ -94,7 +94,7 @@ def _command(
     words = ["weft study", name, f"--scale {scale}", *(f"--only {label}" for label in only)]
     for key, value in values.items():
         words.append(f"--set {key}={'FOLDER' if key.endswith('folder') else value}")
-    words += [f"--device {device}"] if device != "cpu" else []
+    words += [f"--device {device}"] if device != "auto" else []
     return " ".join([*words, *([f"--jobs {jobs}"] if jobs != 1 else [])])
 
 

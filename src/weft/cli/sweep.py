@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from weft.cli.options import JOBS, Json, new_console, print_json
-from weft.cli.train import Runs
+from weft.cli.train import Device, Runs
 from weft.files import output_folder
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ def sweep_command(
     file: Annotated[Path, typer.Argument(metavar="FILE.toml", help="What is combined.")],
     jobs: Annotated[int, typer.Option("--jobs", min=1, max=JOBS, help="Processes at a time.")] = 1,
     runs: Runs = Path("runs"),
-    device: Annotated[str, typer.Option("--device", help="cpu or cuda.")] = "cpu",
+    device: Device = "auto",
     list_only: Annotated[
         bool, typer.Option("--list", help="Show the cells and how far they are; run none.")
     ] = False,

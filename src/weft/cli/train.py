@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from weft.cli.options import MOST, Json, new_console, print_json
+from weft.cli.options import MOST, Json, print_json
 from weft.errors import WeftError
 from weft.files import output_folder
 
@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from weft.training import Predictions, Result, Run, RunStore, TrainingConfig
 
 Runs = Annotated[Path, typer.Option("--runs", help="The folder of all runs.")]
-Device = Annotated[str, typer.Option("--device", help="cpu, cuda, or the best there is (auto).")]
+Device = Annotated[
+    str, typer.Option("--device", help="cpu, cuda, or auto: cuda if there is a GPU, else cpu.")
+]
 
 
 def train_command(
@@ -48,7 +50,9 @@ def train_command(
     quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
     json: Json = False,
 ) -> None:
-    """Train a model on a task; a run that was cut off goes on, a finished one is only shown.
+    """Train a model on a task; interrupted runs resume, and finished ones are only shown.
+
+    Ctrl-C and SIGTERM save the last step before they end a run.
 
     Examples:
 
@@ -72,11 +76,7 @@ def train_command(
     start = _start(task, traces, small, whole)
     config = override(start, [*given, *(changes or [])])
     watcher = None if quiet or json else Display(device_of(device))
-    try:
-        result = train(config, runs=runs, device=device, watcher=watcher, save_every=save_every)
-    except KeyboardInterrupt:
-        new_console().print(f"cut off; the same command goes on with {runs / config.hash}")
-        raise typer.Exit(130) from None
+    result = train(config, runs=runs, device=device, watcher=watcher, save_every=save_every)
     if os.environ.get("RANK", "0") == "0":
         _print_result(config.hash, runs / config.hash, result, json)
     if result.status not in GOOD:
@@ -105,7 +105,7 @@ def _print_result(name: str, folder: Path, result: Result, json: bool) -> None:
     if json:
         print_json({"name": name, "folder": str(folder), **asdict(result)})
         return
-    print(f"{'run':<14}{folder}")
+    print(f"{'run':<14}{folder if folder.is_dir() else 'nothing is kept'}")
     print(f"{'status':<14}{result.status}{': ' * bool(result.message)}{result.message}")
     print(f"{'steps':<14}{result.step:,}")
     print(f"{'parameters':<14}{result.parameters:,}")
@@ -251,5 +251,7 @@ def _line(run: Run) -> str:
     start = f"{run.name}  {subject:<12}{kind:<8}{run.status:<14}"
     if result is None:
         return f"{start}".rstrip()
+    if result.message:
+        return f"{start.rstrip()}: {result.message} (after {result.step:,} steps)"
     shares = "  ".join(f"{split} {share:.1%}" for split, share in result.accuracy.items())
     return f"{start}{result.step:>8,} steps  {shares}".rstrip()

@@ -13,6 +13,7 @@ import numpy as np
 from weft.errors import WeftError
 from weft.studies.results import Curve
 from weft.tasks import Batch, Task, task
+from weft.tasks.task import VALIDATION
 from weft.theory import Outcome, generalises, minimal
 from weft.training.config import TrainingConfig
 from weft.training.evaluating import Predictions, evaluate
@@ -173,7 +174,7 @@ def described(config: TrainingConfig) -> str:
 
 def _of_run(name: StageName, of: str, run: Run, what: str, paper: dict[str, float]) -> Stage:
     assert run.result is not None
-    splits = list(run.result.accuracy)
+    splits = [split for split in run.result.accuracy if split != VALIDATION]
     found = [run.predictions(split) for split in splits]
     details = f"{what}, {run.result.step:,} steps, {run.result.parameters:,} parameters"
     stage = _of_predictions(name, of, found, details)

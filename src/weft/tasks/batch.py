@@ -51,6 +51,13 @@ class Batch:
         first: Ints = np.argmax(self.targets >= 0, axis=1) + 1
         return first
 
+    @property
+    def continues(self) -> bool:
+        """Whether each target is the next token: a text that a model continues by itself."""
+        inside = np.arange(1, self.tokens.shape[1]) < self.lengths[:, None]
+        asked: Bools = (self.targets[:, :-1] >= 0) & inside
+        return bool((self.tokens[:, 1:] == self.targets[:, :-1])[asked].all())
+
     def trimmed(self) -> Batch:
         """Without the columns that are padding in every example."""
         width = int(self.lengths.max(initial=1))

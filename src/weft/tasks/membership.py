@@ -2,8 +2,9 @@
 
 A question is hashed to 64 bits: the sum of each token times a number that belongs to its position,
 and the mixing of splitmix64 at the end. Padding is 0 and adds nothing, so the hash does not depend
-on how far a row is padded. Where the hash lies below a share of all numbers, the question is held
-out: whoever draws it, in whatever batch, knows.
+on how far a row is padded. If the hash lies below a share of all numbers, the question is held out:
+whoever draws it, in whatever batch, knows. A second hash, of the first, decides which of the
+questions that are held out are for validation.
 """
 
 from __future__ import annotations
@@ -37,6 +38,11 @@ def hashed(questions: Ints) -> Hashes:
     factors = _factors(questions.shape[1])
     sums = np.einsum("bl,l->b", questions.astype(np.uint64), factors)
     return _mixed(sums)
+
+
+def rehashed(hashes: Hashes) -> Hashes:
+    """A second hash of each row from its first; either says nothing about the other."""
+    return _mixed(hashes + np.uint64(0x9E3779B97F4A7C15))
 
 
 def in_bucket(hashes: Hashes, share: float) -> Bools:

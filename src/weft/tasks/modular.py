@@ -24,9 +24,9 @@ ZERO = 4  # the token "0"; the other numbers and the plus come next
 class ModularAddition(Task):
     """The sum of two numbers modulo a third: `3 + 5 =` is `1` modulo 7. Each number is one token.
 
-    The test set of `train` is every pair that is held out. Of these, `mirrored` are those whose
-    mirror image, b + a, is trained on, so that it is enough to know that order does not matter;
-    `unseen` are the others. In these two there is nothing to train on.
+    The test set of `train` is every pair that is held out and not for validation. Of these,
+    `mirrored` are those whose mirror image, b + a, is trained on, so that it is enough to know that
+    order does not matter; `unseen` are the others. In these two there is nothing to train on.
 
     Attributes:
         modulus: what is added modulo.

@@ -47,8 +47,9 @@ class Scan(Task):
     """The actions that a command of SCAN asks for: `jump twice` is `I_JUMP I_JUMP`.
 
     The test set of `test` is what was published. That of `train` is a few of the training commands,
-    which are then not trained on: `held_out` says which share. Where it is 0, all are trained on,
-    and `train` has no test set. The axes are `length`, of actions, and `words`.
+    which are then not trained on, and so is the validation set: `held_out` says which share is for
+    both. If it is 0, all are trained on, and `train` has neither. The axes are `length`, of
+    actions, and `words`.
 
     Attributes:
         split: which of the published splits.
@@ -142,21 +143,33 @@ class Scan(Task):
         repeated = np.array([count[command] > 1 for command in self.commands.train])
         return np.unique(hashes[repeated | ~in_bucket(hashes, self.held_out)])
 
+    @cached_property
+    def _known(self) -> Hashes:
+        """The hashes of all training commands, in order, whether held out or not."""
+        return np.unique(hashed(self._pairs[TRAIN].question))
+
     def draw(self, split: str, rng: np.random.Generator, size: int) -> Pairs:
         pairs = self._pairs[split]
         return taken(pairs, rng.integers(0, len(pairs.question), size))
 
     def is_held_out(self, pairs: Pairs) -> Bools:
-        hashes = hashed(pairs.question)
-        places = np.minimum(np.searchsorted(self._trained, hashes), len(self._trained) - 1)
-        found: Bools = self._trained[places] != hashes
-        return found
+        return ~_among(hashed(pairs.question), self._trained)
+
+    def is_in_distribution(self, pairs: Pairs) -> Bools:
+        return _among(hashed(pairs.question), self._known)
 
     def reference(self, tokens: tuple[str, ...]) -> tuple[str, ...]:
         return meaning(" ".join(tokens))
 
     def _error(self, what: str, remedy: str) -> WeftError:
         return WeftError(what, subject=f"task {self.name}", remedy=remedy)
+
+
+def _among(hashes: Hashes, known: Hashes) -> Bools:
+    """Which hashes (b) are among some that are in order."""
+    places = np.minimum(np.searchsorted(known, hashes), len(known) - 1)
+    found: Bools = known[places] == hashes
+    return found
 
 
 def read(folder: Path, split: str) -> scan_splits.Split:

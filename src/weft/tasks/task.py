@@ -3,7 +3,9 @@
 A task draws questions with their answers (`draw`); the rest is the same for all and is here. The
 format lays them out for a model. Whether a question is held out for tests is decided by its content
 (`membership`): batches never have one that is, test sets have nothing else. So nothing that is
-tested can have been trained on, whichever splits were.
+tested can have been trained on, whichever splits were. Of the questions in distribution that are
+held out, a quarter is for validation, in no batch and in no test set: a run that stops early looks
+at these.
 
 What a batch holds follows from (split, seed, step, size), and a test set from (split, size), so
 nothing needs to be stored to go on with a run, or to have its tests again.
@@ -23,12 +25,16 @@ import numpy as np
 from weft.errors import WeftError, did_you_mean
 from weft.tasks.batch import Batch
 from weft.tasks.layouts import END, MARK, Format, Pairs, continued, tagged, translated
-from weft.tasks.membership import hashed, in_bucket
+from weft.tasks.membership import hashed, in_bucket, rehashed
 from weft.tasks.parameters import check_types
 from weft.tasks.rows import Bools, joined, taken
 
 TRAIN = "train"
-TRAINING, TESTING = range(2)  # streams of random numbers
+VALIDATION = "validation"
+"""The name of the validation set where splits are named."""
+VALIDATED = 0.25
+"""The share of the held-out examples in distribution that is for validation and not for tests."""
+TRAINING, TESTING, VALIDATING = range(3)  # streams of random numbers
 
 LAYOUTS: Mapping[Format, Callable[[Pairs], Batch]] = {
     "tag": tagged,
@@ -58,7 +64,7 @@ class Task(ABC):
 
     Attributes:
         format: how a model meets an example: `tag`, `lm` or `seq2seq`.
-        held_out: the share of all inputs that is kept for tests.
+        held_out: the share of all inputs that is kept for tests and for validation.
         name: what it is called (of the class).
         formats: those that it can take (of the class).
         programs: programs of the library that solve it (of the class).
@@ -166,31 +172,64 @@ class Task(ABC):
         A smaller test set is the beginning of a larger one.
         """
         self._check_split(split)
+        found = self._distinct(TESTING, split, size, self.is_tested)
+        if not len(found.question):
+            raise self._nothing(split, "to test on", "Make the task with a larger `held_out`")
+        return self.lay_out(found)
+
+    def validation_set(self, size: int) -> Batch:
+        """Up to `size` examples in distribution that no batch and no test set has, all different.
+
+        What decides when a run stops, or which run is chosen, is measured on these. A smaller one
+        is the beginning of a larger one.
+        """
+        found = self._distinct(VALIDATING, TRAIN, size, self.is_validated)
+        if not len(found.question):
+            remedy = "Make the task with a larger `held_out`, or let no run stop early"
+            raise self._nothing(TRAIN, "to validate on", remedy)
+        return self.lay_out(found)
+
+    def _distinct(
+        self, stream: int, split: str, size: int, chosen: Callable[[Pairs], Bools]
+    ) -> Pairs:
+        """Up to `size` different examples of a split that are chosen, in the order of draws."""
         found: list[Pairs] = []
         seen = np.zeros(0, dtype=np.uint64)
         fruitless = drawn = 0
         while len(seen) < size and fruitless < self.rounds:
-            rng = np.random.default_rng([TESTING, _number(split), drawn])
+            rng = np.random.default_rng([stream, _number(split), drawn])
             pairs = self.draw(split, rng, self.chunk)
-            pairs = taken(pairs, self.is_held_out(pairs))
+            pairs = taken(pairs, chosen(pairs))
             hashes = hashed(pairs.question)
             first = np.sort(np.unique(hashes, return_index=True)[1])
             new = first[~np.isin(hashes[first], seen)]
             found.append(taken(pairs, new[: size - len(seen)]))
             seen = np.concatenate([seen, hashes[new]])
             fruitless, drawn = 0 if len(new) else fruitless + 1, drawn + 1
-        if not len(seen):
-            raise self._nothing(split, "to test on", "Make the task with a larger `held_out`")
-        return self.lay_out(joined(found))
+        return joined(found)
 
     def is_held_out(self, pairs: Pairs) -> Bools:
-        """Which examples (b) are kept for tests.
+        """Which examples (b) are not trained on: those for tests and those for validation.
 
-        Of a kind with very few members (`is_rare`), all are trained on where the kind is in
+        Of a kind with very few members (`is_rare`), all are trained on if the kind is in
         distribution, and all are tested otherwise.
         """
         chosen = in_bucket(hashed(pairs.question), self.held_out)
-        return np.where(self.is_rare(pairs), ~self.splits[TRAIN].holds(pairs), chosen)
+        return np.where(self.is_rare(pairs), ~self.is_in_distribution(pairs), chosen)
+
+    def is_validated(self, pairs: Pairs) -> Bools:
+        """Which examples (b) are for validation: a part of those in distribution, held out."""
+        held: Bools = self.is_held_out(pairs) & self.is_in_distribution(pairs)
+        return held & in_bucket(rehashed(hashed(pairs.question)), VALIDATED)
+
+    def is_tested(self, pairs: Pairs) -> Bools:
+        """Which examples (b) are for tests: all that are held out and not for validation."""
+        found: Bools = self.is_held_out(pairs) & ~self.is_validated(pairs)
+        return found
+
+    def is_in_distribution(self, pairs: Pairs) -> Bools:
+        """Which examples (b) lie within what is trained on, held out or not."""
+        return self.splits[TRAIN].holds(pairs)
 
     def is_rare(self, pairs: Pairs) -> Bools:
         """Which examples (b) are of a kind with so few members that none can be spared."""

@@ -121,7 +121,9 @@ def sample_inputs(
 ) -> list[Sequence[Any]]:
     """Random inputs of up to so many tokens, without those on which the program fails."""
     rng = random.Random(seed)
-    drawn = [sample_input(program, rng, rng.randint(1, longest)) for _ in range(count)]
+    drawn: list[Sequence[Any]] = [
+        sample_input(program, rng, rng.randint(1, longest)) for _ in range(count)
+    ]
     if _runs(program, drawn, layers):
         return drawn
     fitting = [tokens for tokens in drawn if _runs(program, [tokens], layers)]

@@ -38,10 +38,11 @@ class State:
         loss: the sum of losses since the last record.
         counted: of how many steps.
         high: how many records running were above the divergence.
-        best: the highest accuracy of the split that is looked at.
+        best: the highest accuracy of the set that decides when it ends.
         best_step: when that was.
         waited: how many evaluations ago.
         ended: the status with which it ended early; empty while it goes on.
+        due: whether the step is still to be evaluated.
         rng: the state of PyTorch's random numbers.
         cuda_rng: of those on the GPU.
     """
@@ -56,8 +57,26 @@ class State:
     best_step: int = 0
     waited: int = 0
     ended: str = ""
+    due: bool = False
     rng: tuple[int, ...] = ()
     cuda_rng: tuple[int, ...] = ()
+
+
+RandomState = tuple[Tensor, Tensor | None]
+
+
+def random_state(device: torch.device) -> RandomState:
+    """The state of PyTorch's random numbers, and of those on a GPU."""
+    return torch.get_rng_state(), (
+        torch.cuda.get_rng_state(device) if device.type == "cuda" else None
+    )
+
+
+def set_random_state(state: RandomState, device: torch.device) -> None:
+    """Go on with random numbers from a state."""
+    torch.set_rng_state(state[0])
+    if state[1] is not None:
+        torch.cuda.set_rng_state(state[1], device)
 
 
 def with_random(state: State, device: torch.device) -> State:
@@ -93,6 +112,12 @@ def save(folder: Path, state: State, tensors: Files) -> None:
 def found(folder: Path) -> list[Path]:
     """The checkpoints of a run, the newest last."""
     return sorted(folder.glob(f"{PREFIX}*"))
+
+
+def newest_step(folder: Path) -> int:
+    """How many steps the newest checkpoint of a run has; 0 where there is none."""
+    there = found(folder)
+    return int(there[-1].name.removeprefix(PREFIX)) if there else 0
 
 
 def load(folder: Path) -> tuple[State, Files] | None:

@@ -113,7 +113,8 @@ class StopConfig:
     """When a run ends before its last step, as its evaluations tell.
 
     Attributes:
-        split: whose accuracy is looked at.
+        split: whose accuracy is looked at: that of `train` on its validation set, which is in no
+            test set; or of `dev`, if the task has it.
         accuracy: the run ends when it is reached; None for never.
         patience: it ends after so many evaluations without a better one; None for never.
         divergence: it ends when the logged loss is three times running above so many times that of

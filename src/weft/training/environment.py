@@ -18,15 +18,27 @@ PACKAGES = ("torch", "numpy", "safetensors")
 
 
 def device_of(name: str = "auto") -> torch.device:
-    """A device by name; `auto` is the GPU where there is one, under torchrun the process's own."""
+    """A device by name; `auto` is the GPU if there is one, under torchrun the process's own.
+
+    Apple's GPUs (`mps`) are refused: losses are added up in float64, which they do not have.
+    """
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"
     if name == "cuda":
-        return torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")))
+        name = f"cuda:{os.environ.get('LOCAL_RANK', '0')}"
     try:
-        return torch.device(name)
+        found = torch.device(name)
     except RuntimeError:
-        raise WeftError(f"there is no device '{name}'", remedy="As in cpu or cuda") from None
+        found = None
+    known = found is not None and (
+        found.type == "cpu"
+        or (found.type == "cuda" and (found.index or 0) < torch.cuda.device_count())
+    )
+    if found is None or not known:
+        gpus = [f"cuda:{number}" for number in range(torch.cuda.device_count())]
+        remedy = f"Give one of: {', '.join(['auto', 'cpu', *gpus])}"
+        raise WeftError(f"there is no device '{name}' here", remedy=remedy)
+    return found
 
 
 def environment(device: torch.device) -> dict[str, Any]:

@@ -2,8 +2,14 @@
 
 A whole answer is right when it is right at every position. Greedy decoding feeds back its own
 tokens, and as long as they are right these are the ones that teacher forcing feeds: its answer is
-right exactly when the teacher-forced choice is right everywhere. So one pass decides; except where
-positions depend on the length of the text (`randomised`), which changes while it is decoded.
+right exactly when the teacher-forced choice is right everywhere. So one pass decides, unless what a
+position computes depends on how long the text is, which changes while it is decoded:
+
+- `randomised` positions are spread over the length of the text;
+- a decoder that halts by `sequence` runs as many layers as the slowest position of the text takes.
+
+Such models decode token by token. Answers that stand under the tokens of a question (format `tag`)
+are not fed back: the whole text is given, and one pass is what the model does.
 """
 
 from __future__ import annotations
@@ -19,7 +25,8 @@ import torch
 from weft.models.transformer import Transformer
 from weft.tasks import Accuracy, Batch, Task, by_axis, score
 from weft.tasks.rows import Bools, Ints
-from weft.training.feeding import tensors_of
+from weft.tasks.task import VALIDATION
+from weft.training.feeding import blaming, tensors_of
 from weft.training.files import replaced
 from weft.training.learner import run, summed_loss
 
@@ -97,29 +104,30 @@ def evaluate(
 @torch.no_grad()
 def _one(model: Transformer, split: str, tests: Batch, size: int) -> Predictions:
     chosen = np.zeros_like(tests.targets)
-    total = 0.0
+    total, decodes = 0.0, not forced(model) and tests.continues
     for start in range(0, len(tests), size):
         part = tests.take(slice(start, start + size)).trimmed()
-        found, loss = _part(model, part)
+        found, loss = _part(model, part, decodes)
         chosen[start : start + size, : found.shape[1]] = found
         total += loss
     asked = max(1, int((tests.targets >= 0).sum()))
     return Predictions(split=split, batch=tests, chosen=chosen, loss=total / asked)
 
 
-def _part(model: Transformer, part: Batch) -> tuple[Ints, float]:
-    """The choices for a few examples, and the sum of their losses."""
+def _part(model: Transformer, part: Batch, decodes: bool) -> tuple[Ints, float]:
+    """The choices for a few examples, and the sum of their losses with the answers given."""
     tensors = tensors_of(part, model.config).to(model.embedding.device)
     logits = run(model, tensors).logits
     loss = float(summed_loss(logits, tensors.targets))
-    if forced(model):
-        return logits.argmax(-1).cpu().numpy(), loss
-    return decoded(model, part), loss
+    return decoded(model, part) if decodes else logits.argmax(-1).cpu().numpy(), loss
 
 
 def forced(model: Transformer) -> bool:
-    """Whether one teacher-forced pass says what greedy decoding would."""
-    return not (model.config.causal and "randomised" in model.config.encodings)
+    """Whether what a position computes never changes while a text grows."""
+    config = model.config
+    moves = "randomised" in config.encodings
+    waits = config.halt is not None and config.halting == "sequence"
+    return not (config.causal and (moves or waits))
 
 
 @torch.no_grad()
@@ -143,5 +151,12 @@ def decoded(model: Transformer, batch: Batch) -> Ints:
 
 
 def test_sets(task: Task, splits: tuple[str, ...], size: int) -> dict[str, Batch]:
-    """The test sets of some splits, or of all that have one."""
-    return {split: task.test_set(split, size) for split in splits or task.tested}
+    """The test sets of some splits, or of all that have one; `validation` is the validation set."""
+    return {split: _examples(task, split, size) for split in splits or task.tested}
+
+
+def _examples(task: Task, split: str, size: int) -> Batch:
+    with blaming(task):
+        if split == VALIDATION and split not in task.splits:
+            return task.validation_set(size)
+        return task.test_set(split, size)

@@ -9,9 +9,12 @@ that it would have had.
 
 from __future__ import annotations
 
+import inspect
 import queue
 import threading
+import traceback
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -19,8 +22,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from weft.errors import Location, WeftError
 from weft.models.config import TransformerConfig
 from weft.tasks import Batch, Task
+from weft.tasks.task import TRAIN
 from weft.training.config import TrainingConfig
 from weft.training.parallel import Group
 
@@ -70,7 +75,7 @@ def tensors_of(batch: Batch, config: TransformerConfig, group: Group | None = No
     """A batch as tensors, with the lengths that a model needs.
 
     What is to the right of a token never matters to a decoder, so it needs none; unless positions
-    are spread over the length.
+    are spread over the length, or it halts when all positions have: padding is none of them.
     """
     read = int(batch.lengths.sum())
     if batch.source_lengths is not None:
@@ -78,7 +83,7 @@ def tensors_of(batch: Batch, config: TransformerConfig, group: Group | None = No
     asked = max(1, int((batch.targets >= 0).sum()))
     if group is not None and group.size > 1:
         batch = batch.take(slice(group.rank, None, group.size))
-    always = "randomised" in config.encodings
+    always = "randomised" in config.encodings or config.halt is not None
     return Tensors(
         tokens=_tensor(batch.tokens),
         targets=_tensor(batch.targets),
@@ -92,6 +97,31 @@ def tensors_of(batch: Batch, config: TransformerConfig, group: Group | None = No
 
 def _tensor(array: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> Tensor:
     return torch.from_numpy(np.ascontiguousarray(array, dtype=np.int64))
+
+
+@contextmanager
+def blaming(task: Task) -> Iterator[None]:
+    """Make a `WeftError` of any error that a task's own code raises, with its line."""
+    try:
+        yield
+    except WeftError:
+        raise
+    except Exception as error:
+        said = f": {error}" if str(error) else ""
+        raise WeftError(
+            f"its examples cannot be drawn: {type(error).__name__}{said}",
+            subject=f"task {task.name}",
+            where=_line_of(task, error),
+            remedy="Correct the task",
+        ) from error
+
+
+def _line_of(task: Task, error: Exception) -> Location | None:
+    """The innermost line of the task's own file at which an error arose."""
+    file = inspect.getsourcefile(type(task))
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__)
+             if frame.filename == file]  # fmt: skip
+    return Location(file, lines[-1]) if file and lines and lines[-1] else None
 
 
 class Feed:
@@ -146,11 +176,15 @@ class Feed:
             self._put(error)
 
     def _batch(self, step: int) -> Tensors:
-        batch = self.task.batch("train", self.config.seed, step, self.config.batch)
+        batch = self._drawn(step)
         if not (self.config.fused or self.config.graphed):  # these want one width
             batch = batch.trimmed()
         found = tensors_of(batch, self.model, self.group)
         return found.pinned() if self.pinned else found
+
+    def _drawn(self, step: int) -> Batch:
+        with blaming(self.task):
+            return self.task.batch(TRAIN, self.config.seed, step, self.config.batch)
 
     def _put(self, value: Tensors | BaseException) -> None:
         while not self._closed.is_set():

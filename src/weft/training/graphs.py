@@ -27,9 +27,12 @@ Step = Callable[[Any], Tensor]
 class Graphed:
     """Steps that are captured; call it with a batch, as the step itself."""
 
-    def __init__(self, step: Step, forget: Callable[[], None]) -> None:
-        """`step` learns from a batch; `forget` lets go of gradients."""
-        self.step, self.forget = step, forget
+    def __init__(self, step: Step, forget: Callable[[], None], change: Callable[[], None]) -> None:
+        """`step` learns from a batch, `forget` lets go of gradients.
+
+        `change` is called before a graph changes weights; when they are captured, nothing is.
+        """
+        self.step, self.forget, self.change = step, forget, change
         self.aside = torch.cuda.Stream()  # type: ignore[no-untyped-call]
         self.tried: dict[Shape, int] = {}
         self.captured: dict[Shape, _Captured] = {}
@@ -42,6 +45,7 @@ class Graphed:
         if shape not in self.captured:
             self.forget()
             self.captured[shape] = _Captured(self.step, batch)
+        self.change()
         return self.captured[shape].replay(batch)
 
     def _aside(self, batch: Any) -> Tensor:

@@ -48,7 +48,12 @@ class Batches(Protocol):
 
 
 class Learner:
-    """A model with its optimisers and, where one is kept, its average."""
+    """A model with its optimisers and, where one is kept, its average.
+
+    Attributes:
+        updating: whether weights are no longer those of the last step. It is set before they are
+            changed, and it is for who counts steps to unset it.
+    """
 
     def __init__(
         self,
@@ -62,6 +67,7 @@ class Learner:
         self.average = self._copy() if config.ema else None
         self.optimisers = optimisers_of(self.trained, config.optimiser)
         self.unsound = torch.zeros((), dtype=torch.bool, device=device)
+        self.updating = False
         self._graphed = self._graph() if config.graphed and device.type == "cuda" else None
         self._plain = self.model
         if config.fused:
@@ -137,6 +143,7 @@ class Learner:
         loss = add_up(self.weights, loss.detach(), self.group)
         norm = clip(self.weights, self.config.optimiser.clip)
         self._look(loss, norm)
+        self._change()
         for optimiser in self.optimisers:
             optimiser.step()
         self._follow()
@@ -151,7 +158,11 @@ class Learner:
                 remedy="Set graphed=false, or start one process",
             )
         make_capturable(self.optimisers, self.device)
-        return Graphed(self._advance, self._forget)
+        return Graphed(self._advance, self._forget, self._change)
+
+    def _change(self) -> None:
+        """Note that weights are about to be changed."""
+        self.updating = True
 
     def _forget(self) -> None:
         """Let go of gradients."""

@@ -10,8 +10,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
+from typing import Any
 
 import torch
 import torch.distributed as dist
@@ -22,10 +23,17 @@ from weft.errors import WeftError
 
 @dataclass(frozen=True)
 class Group:
-    """This process's number among all."""
+    """This process's number among all.
+
+    Attributes:
+        rank: its number.
+        size: how many there are.
+        control: the group in which plain numbers are told, on CPUs, so that no GPU is waited for.
+    """
 
     rank: int = 0
     size: int = 1
+    control: Any = field(default=None, compare=False, repr=False)
 
     @property
     def first(self) -> bool:
@@ -53,7 +61,8 @@ def joined(device: torch.device) -> Iterator[Group]:
         import_module("torch.distributed.nn.functional")
         dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
     try:
-        yield Group(dist.get_rank(), size)
+        control = dist.new_group(backend="gloo")
+        yield Group(dist.get_rank(), size, control)
         dist.barrier()  # nobody leaves while others still talk
     finally:
         if not started:
@@ -80,6 +89,46 @@ def add_up(weights: list[nn.Parameter], loss: Tensor, group: Group) -> Tensor:
     for gradient, part in zip(gradients, parts[:-1], strict=True):
         gradient.copy_(part.view_as(gradient))
     return parts[-1][0]
+
+
+class Signalled:
+    """The signals of all processes of a group, so that all of them leave after the same step.
+
+    Each tells its own at every step and reads what was told a step before, so nobody waits.
+    """
+
+    def __init__(self, group: Group) -> None:
+        self._group = group
+        self._sent: tuple[Tensor, Any] | None = None
+
+    def exchange(self, number: int) -> int:
+        """Tell the others; gives a signal that some process told before, 0 if none did."""
+        if self._group.size == 1:
+            return number
+        found = self.settle()
+        if not found:
+            sent = torch.tensor([number])
+            work = dist.all_reduce(sent, dist.ReduceOp.MAX, self._group.control, async_op=True)
+            self._sent = sent, work
+        return found
+
+    def settle(self) -> int:
+        """What was told last, when it has arrived."""
+        if self._sent is None:
+            return 0
+        sent, work = self._sent
+        work.wait()
+        self._sent = None
+        return int(sent)
+
+    def agree(self, number: int) -> int:
+        """Tell the others, and wait for what they tell."""
+        return self.exchange(number) or self.settle()
+
+    def wait(self) -> None:
+        """Wait until all processes are here."""
+        if self._group.size > 1:
+            dist.barrier(self._group.control)
 
 
 def agreed(values: list[float], device: torch.device, group: Group) -> list[float]:

@@ -90,6 +90,12 @@ class ProgramTask(Task):
     def is_held_out(self, pairs: Pairs) -> Bools:
         return self.inner.is_held_out(pairs)
 
+    def is_validated(self, pairs: Pairs) -> Bools:
+        return self.inner.is_validated(pairs)
+
+    def is_in_distribution(self, pairs: Pairs) -> Bools:
+        return self.inner.is_in_distribution(pairs)
+
     def reference(self, tokens: tuple[str, ...]) -> tuple[str, ...]:
         return self.inner.reference(tokens)
 
@@ -98,6 +104,9 @@ class ProgramTask(Task):
 
     def test_set(self, split: str, size: int) -> Batch:
         return self._translated(self.inner.test_set(split, size))
+
+    def validation_set(self, size: int) -> Batch:
+        return self._translated(self.inner.validation_set(size))
 
     # The program's side
 

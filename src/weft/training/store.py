@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from weft.training.evaluating import Predictions
     from weft.training.watching import Result
 
+UNFINISHED = "unfinished"
+"""The status of a run that has not ended."""
 CONDITION = re.compile(r"([\w.-]+)\s*(<=|>=|!=|==|=|<|>)\s*([^<>=!()]*(?:\(.*\))?)")
 OTHER_WORDS = re.compile(r"(^|\s)(or|not|and|in|is)(\s|$)|[|&]")
 EQUAL = ("=", "!=")
@@ -68,7 +70,7 @@ class Run:
         """How it ended, or `unfinished`, or `unreadable`."""
         if self.problem:
             return "unreadable"
-        return "unfinished" if self.result is None else self.result.status
+        return UNFINISHED if self.result is None else self.result.status
 
     def metrics(self) -> list[dict[str, Any]]:
         """Its records: step, loss, lr, tokens, seconds, tokens per second."""
@@ -115,6 +117,7 @@ class Run:
         if self.result is not None:
             ended = self.result
             found |= {"step": ended.step, "best": ended.best, "seconds": ended.seconds}
+            found |= {"message": ended.message} if ended.message else {}
             found |= {f"accuracy.{split}": value for split, value in ended.accuracy.items()}
             found |= {f"loss.{split}": value for split, value in ended.loss.items()}
         return found

@@ -105,8 +105,7 @@ class TracedFeed(Feed):
         super().__init__(task, config, model, first=first, pinned=pinned, group=group)
 
     def _batch(self, step: int) -> Tensors:
-        batch = self.task.batch("train", self.config.seed, step, self.config.batch).trimmed()
-        found = with_traces(self.traced, batch, self.model, self.group)
+        found = with_traces(self.traced, self._drawn(step).trimmed(), self.model, self.group)
         return found.pinned() if self.pinned else found
 
 

@@ -23,6 +23,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -30,11 +31,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from weft.errors import WeftError, did_you_mean
+from weft.errors import Interrupted, WeftError, did_you_mean
 from weft.files import read_text, reason
 from weft.training.config import TrainingConfig
+from weft.training.interrupts import SIGNALS, Interrupts
 from weft.training.overriding import override
-from weft.training.store import Run
+from weft.training.store import UNFINISHED, Run
 from weft.training.watching import GOOD
 
 PARTS = ("task", "all", "grid")
@@ -115,10 +117,13 @@ def sweep(
     *,
     runs: Path,
     jobs: int = 1,
-    device: str = "cpu",
+    device: str = "auto",
     ended: Callable[[Cell, str], None] = lambda cell, status: None,
 ) -> dict[str, str]:
     """Run all cells that are not finished, a few at a time, each on one thread.
+
+    Signals (Ctrl-C and SIGTERM) are passed on to the runs under way, which save themselves; no
+    other is started, and when all have ended, `Interrupted` is raised.
 
     Args:
         found: the cells.
@@ -131,27 +136,79 @@ def sweep(
         The status of every cell, by the name of its run.
     """
 
+    workers = _Workers()
+
     def one(cell: Cell) -> tuple[str, str]:
         status = Run(runs / cell.config.hash).status
         if status not in GOOD:
-            status = _trained(cell, runs, device)
+            status = _trained(workers, cell, runs, device)
         ended(cell, status)
         return cell.config.hash, status
 
-    with ThreadPoolExecutor(jobs) as pool:
-        return dict(pool.map(one, found))
+    with (
+        Interrupts(workers.send) as interrupts,
+        interrupts.held(),
+        ThreadPoolExecutor(jobs) as pool,
+    ):
+        statuses = dict(pool.map(one, found))
+    if interrupts.number:
+        finished = sum(status in GOOD for status in statuses.values())
+        raise Interrupted(
+            interrupts.number,
+            f"interrupted; {finished} of {len(statuses)} runs in {runs} are finished, and those "
+            "under way are saved; the same command resumes them",
+        )
+    return statuses
 
 
-def _trained(cell: Cell, runs: Path, device: str) -> str:
+class _Workers:
+    """The processes that runs are made in."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()  # of threads that start processes, and not of the main one
+        self._running: set[subprocess.Popen[str]] = set()
+        self._stopped = False
+
+    def run(self, command: Sequence[str], env: Mapping[str, str]) -> tuple[str, str, int] | None:
+        """What a process writes to its two outputs, and its exit code; None after a signal."""
+        with self._lock:
+            if self._stopped:
+                return None
+            child = subprocess.Popen(
+                command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env
+            )
+            self._running.add(child)
+        try:
+            said, errors = child.communicate()
+        finally:
+            with self._lock:
+                self._running.discard(child)
+        return said, errors, child.returncode
+
+    def send(self, number: int) -> None:
+        """Pass a signal on to all that run, and start no more."""
+        with self._lock:
+            self._stopped = True
+            for child in self._running:
+                child.send_signal(number)
+
+
+def _trained(workers: _Workers, cell: Cell, runs: Path, device: str) -> str:
     """The status of a run in a process of its own; what it said where it has none."""
     command = [sys.executable, "-m", "weft", "train", cell.config.task, *cell.changes]
     command += ["--runs", str(runs), "--device", device, "--json"]
     threads = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
-    done = subprocess.run(
-        command, capture_output=True, text=True, check=False, env={**os.environ, **threads}
-    )
+    done = workers.run(command, {**os.environ, **threads})
+    if done is None or _is_signal(done[2]):
+        return UNFINISHED
+    said, errors, code = done
     try:
-        return str(json.loads(done.stdout)["status"])
+        return str(json.loads(said)["status"])
     except (json.JSONDecodeError, KeyError):
-        said = done.stderr.strip().splitlines()
-        return f"failed: {said[-1] if said else f'exit code {done.returncode}'}"
+        lines = errors.strip().splitlines()
+        return f"failed: {lines[-1] if lines else f'exit code {code}'}"
+
+
+def _is_signal(code: int) -> bool:
+    """Whether a process that exited so was ended by one of the signals that runs are saved at."""
+    return any(code in (-number, 128 + number) for number in SIGNALS)

@@ -39,16 +39,21 @@ GOOD = ("done", "stopped")
 """How a run ends that came to its end."""
 
 
+RETRIED = ("out-of-memory", "failed")
+"""How a run ends that goes on when it is started again."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Result:
     """How a run ended.
 
     Attributes:
-        status: `done`; `stopped` where its criterion was met; `nan`, `diverged` or `out-of-memory`.
+        status: `done`; `stopped` if its criterion was met; `nan`, `diverged`, `out-of-memory` or
+            `failed`.
         step: how many steps were made.
         accuracy: of every split, at the end.
         loss: of every split, at the end; None if it is not finite.
-        best: the highest accuracy of the split that is looked at.
+        best: the highest accuracy of the set that decides when it stops; None if nothing does.
         best_step: when that was.
         tokens: how many were read.
         seconds: how long it was learning.
@@ -69,8 +74,8 @@ class Result:
 
     @property
     def final(self) -> bool:
-        """Whether running it again would end the same; memory may be larger elsewhere."""
-        return self.status != "out-of-memory"
+        """Whether running it again would end the same: errors may be mended, memory added."""
+        return self.status not in RETRIED
 
 
 class Watcher:
