@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from weft.cli.options import JOBS, Json, new_console, print_json, print_whole
-from weft.cli.train import Device, Runs
+from weft.cli.train import Device, Runs, check_device
 from weft.errors import WeftError
 from weft.files import output_folder
 
@@ -61,6 +61,7 @@ def study_command(
     for option, folder in (("--runs", runs), ("--out", out)):
         if folder is not None:
             output_folder(folder, option=option)
+    check_device(device)
     chosen = study(name).only(only or [])
     values = dict(_pair(one) for one in given or [])
     if not report:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from weft.cli.options import JOBS, Json, new_console, print_json
-from weft.cli.train import Device, Runs
+from weft.cli.train import Device, Runs, check_device
 from weft.files import output_folder
 
 if TYPE_CHECKING:
@@ -51,6 +51,7 @@ def sweep_command(
     from weft.training.watching import GOOD
 
     output_folder(runs, option="--runs")
+    check_device(device)
     cells = read_sweep(file)
     if list_only:
         statuses = {cell.config.hash: Run(runs / cell.config.hash).status for cell in cells}

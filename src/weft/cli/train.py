@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,6 +21,13 @@ Runs = Annotated[Path, typer.Option("--runs", help="The folder of all runs.")]
 Device = Annotated[
     str, typer.Option("--device", help="cpu, cuda, or auto: cuda if there is a GPU, else cpu.")
 ]
+
+
+def check_device(name: str) -> None:
+    """Refuse a device that is not there before any work is done."""
+    from weft.training.environment import device_of
+
+    device_of(name)
 
 
 def train_command(
@@ -72,6 +80,7 @@ def train_command(
     from weft.training.watching import GOOD
 
     output_folder(runs, option="--runs")
+    device_of(device)
     given = [f"preset={model}"] if model else []
     start = _start(task, traces, small, whole)
     config = override(start, [*given, *(changes or [])])
@@ -234,7 +243,8 @@ def _matching(store: RunStore, conditions: list[str]) -> list[Run]:
     """The runs that conditions and beginnings of names select."""
     from weft.training.store import clauses
 
-    parts = [part for one in conditions for part in clauses(one) if one != "and"]
+    together = re.sub(r"(\s+and)+\s+", " and ", " and ".join(conditions))
+    parts = clauses(together) if conditions else []
     names = [part for part in parts if part.isalnum()]
     found = store.query(*(part for part in parts if part not in names))
     chosen = {store.find(name).name for name in names}

@@ -11,7 +11,7 @@ from typing import Annotated, Literal, cast
 import typer
 
 from weft.cli.options import MOST, Json, new_console, print_json, print_whole
-from weft.cli.train import Device, Runs
+from weft.cli.train import Device, Runs, check_device
 from weft.errors import WeftError
 from weft.files import output_folder
 
@@ -59,6 +59,7 @@ def verdict_command(
     if out is not None:
         output_folder(out, option="--out")
     output_folder(runs, option="--runs")
+    check_device(device)
     if learn not in ("", "small", "paper"):
         raise WeftError(f"there is no recipe '{learn}'", remedy="Give small or paper")
     from weft.studies.verdict import verdict

@@ -130,8 +130,9 @@ class ProgramTask(Task):
         except WeftError as error:
             solve = ", ".join(self.inner.programs)
             raise WeftError(
-                f"the program {self.program.name} does not take the inputs of the task "
-                f"{self.inner.called}: {error.what}",
+                error.what,
+                subject=f"the program {self.program.name} does not take the inputs of the task "
+                f"{self.inner.called}",
                 remedy=f"Name a program that solves it: {solve}"
                 if solve
                 else "Name another program",

@@ -60,7 +60,7 @@ class Run:
     def problem(self) -> str:
         """Why its files cannot be read; empty if they can."""
         try:
-            _ = self.config, self.result
+            _ = self.result, (self.folder / "config.json").exists() and self.config
         except WeftError as error:
             return error.line
         return ""
@@ -234,7 +234,9 @@ def _holds(values: Mapping[str, Any], key: str, sign: str, wanted: Any) -> bool:
     wanted = list(wanted) if isinstance(wanted, tuple) else wanted
     if key == "name":
         wanted = str(wanted)
-    if sign in ("=", "!="):
+    if isinstance(value, list) and not isinstance(wanted, list):
+        wanted = [wanted]  # model.hidden=8 is what one writes for a list of one
+    if sign in EQUAL:
         return bool(value == wanted) == (sign == "=")
     if not isinstance(value, int | float) or not isinstance(wanted, int | float):
         return False
