@@ -167,7 +167,8 @@ def invocations(command: str, each: int, seed: int = 0) -> list[list[str]]:
         for value in rng.sample(pool, min(each, len(pool))):
             if parameter.param_type_name == "option":
                 found.append([command, *base, flag, value])
-            elif base and not base[0].startswith("-"):
+                continue
+            if base and not base[0].startswith("-"):
                 found.append([command, value, *base[1:]])
             found.append([command, *base, value])
     return found

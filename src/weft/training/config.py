@@ -285,15 +285,12 @@ def _check(config: TrainingConfig) -> None:
         value = getattr(getattr(config, part) if part else config, name)
         for one in value if isinstance(value, tuple) else (value,):
             if one is not None and not low <= one <= high:  # nan is in no range
-                _refuse(f"{key} is {one:g}", f"It must be {_range(low, high)}")
+                bound = f"at most {high:,}" if one > high else f"at least {low:,}"
+                _refuse(f"{key} is {one:g}", f"It must be {bound}")
     if not 0 <= config.ema < 1:
         _refuse(f"ema is {config.ema:g}", "It is a decay from 0 up to, not including, 1")
     if not 0 < config.optimiser.lr < math.inf:
         _refuse(f"optimiser.lr is {config.optimiser.lr:g}", "It must be above 0, and finite")
-
-
-def _range(low: float, high: float) -> str:
-    return f"at least {low:g}" if high == math.inf else f"from {low:g} to {high:,}"
 
 
 def _refuse(what: str, remedy: str) -> None:
