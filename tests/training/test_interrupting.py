@@ -35,7 +35,7 @@ from weft.training import checkpoint as checkpoints
 from weft.training import loop as loops
 from weft.training.checkpoint import newest_step
 from weft.training.interrupts import Interrupts
-from weft.training.learner import Learner
+from weft.training.learner import Learner, NotFinite
 
 STEPS = 60
 CONFIG = small("optimiser.name=muon", "ema=0.9", "stop.patience=9")
@@ -104,7 +104,8 @@ def broken() -> None:
 
 MOMENTS = {
     # where, the call at which it happens, what happens, the step that is saved
-    "the first step": ((Learner, "loss"), 1, send, 1),
+    "the first step": ((Learner, "loss"), 1, send, 0),
+    "the update of weights in the first step": ((Learner, "_follow"), 1, send, 1),
     "a step between checkpoints": ((Learner, "loss"), 13, send, 13),
     "a step, twice": ((Learner, "loss"), 13, lambda: send(times=2), 12),
     "the first step, twice": ((Learner, "loss"), 1, lambda: send(times=2), 0),
@@ -185,14 +186,15 @@ def test_interrupted_before_its_first_step_a_run_leaves_nothing(
 def test_the_loss_that_is_not_a_number_is_told_before_the_signal(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def poisoned(self: Learner, batch: object) -> torch.Tensor:
+    def poison() -> None:
         send()
-        return torch.full((), float("nan"), requires_grad=True)
+        raise NotFinite
 
-    monkeypatch.setattr(Learner, "loss", poisoned)
+    monkeypatch.setattr(Learner, "_look", at(3, poison, Learner._look))
     with pytest.raises(Interrupted, match="had ended"):
         train(CONFIG, runs=tmp_path, device="cpu")
-    assert RunStore(tmp_path).runs()[0].status == "nan"
+    (run,) = RunStore(tmp_path).runs()
+    assert (run.status, newest_step(run.folder)) == ("nan", 2)
 
 
 def test_handlers_are_given_back_and_ignored_signals_stay_ignored() -> None:

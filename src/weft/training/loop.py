@@ -3,9 +3,10 @@
 A step is learned, then recorded, evaluated and saved, in this order: a checkpoint comes after all
 that its step has written, so a run that continues from it writes the same files again.
 
-A signal ends the run after the step under way, which may be its first and may take long: a second
-signal breaks the step off, unless weights are already being changed. Evaluations are broken off at
-once, and made when the run is resumed. Either way a checkpoint of the last whole step is saved.
+A signal ends the run after the step under way; a second one breaks the step off, unless weights
+are already being changed. The first step of a process, which may have to be compiled for minutes,
+is broken off at once. So are evaluations, which are made when the run is resumed. Either way a
+checkpoint of the last whole step is saved.
 """
 
 from __future__ import annotations
@@ -70,6 +71,7 @@ class Loop:
         self.tests = test_sets(task, splits, config.evaluation.size)
         self.predictions: dict[str, Predictions] = {}
         self.evaluated_at = 0
+        self._first = True  # whether this process has made no step yet
         self.state = self._continued()
         self.metrics = self._log("metrics.jsonl")
         self.evaluations = self._log("evaluations.jsonl")
@@ -154,12 +156,12 @@ class Loop:
             tokens=self.state.tokens + batch.read,
             counted=self.state.counted + 1,
         )
-        self.learner.updating = False
+        self.learner.updating = self._first = False
         return batch
 
     def _breakable(self, again: bool) -> bool:
         """Whether a signal may break the step off; never while others wait for it."""
-        return again and self.group.size == 1 and not self.learner.updating
+        return (again or self._first) and self.group.size == 1 and not self.learner.updating
 
     def _record(self) -> None:
         """Write down how it goes, and end the run where it goes nowhere."""
