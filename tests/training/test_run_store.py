@@ -55,7 +55,7 @@ def test_queries_find_runs_by_any_value(store: RunStore) -> None:
     assert found("task=sorting") == []
     with pytest.raises(WeftError, match="Did you mean 'optimiser"):
         store.query("optimizer.lr=3")
-    with pytest.raises(WeftError, match="no condition"):
+    with pytest.raises(WeftError, match="is not a condition"):
         store.query("seed")
 
 
