@@ -116,10 +116,10 @@ def is_file(name: str | Path) -> bool:
         return False
 
 
-def read_text(path: Path, remedy: str = "Give a text file") -> str:
-    """The text of a file, or a `WeftError` that names it."""
+def read_text(path: Path, remedy: str = "Give a text file", *, damaged: bool = False) -> str:
+    """The text of a file, or a `WeftError` that names it; with `damaged`, whatever bytes it has."""
     try:
-        return path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8", errors="replace" if damaged else "strict")
     except (OSError, UnicodeDecodeError) as error:
         raise WeftError(f"{path} cannot be read: {reason(error)}", remedy=remedy) from None
 

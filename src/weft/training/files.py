@@ -57,7 +57,7 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
     if not path.exists():
         return []
     found: list[dict[str, Any]] = []
-    for line in read_text(path, "Delete it: the run writes it again").splitlines():
+    for line in read_text(path, "Delete it: the run writes it again", damaged=True).splitlines():
         try:
             record = json.loads(line)
         except (ValueError, RecursionError):
