@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -63,6 +62,8 @@ def output_file(path: Path, *, option: str = "") -> Path:
 
 def _try_to_write(folder: Path) -> None:
     """Create something in a folder, or in the nearest one above that exists, and remove it."""
+    import tempfile  # a command that writes nothing does not wait for it
+
     while not folder.is_dir():
         if folder.exists() or folder.is_symlink():
             raise NotADirectoryError(0, f"{folder} is not a folder")

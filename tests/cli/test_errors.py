@@ -38,7 +38,9 @@ def workspace(prepared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         (["check", "parity", "--samples", "-3"], "'--samples -3'"),
         (["check", "parity", "--samples=-3"], "'--samples -3'"),
         (["check", "parity", "--samples", str(10**20)], f"'--samples {10**20}'"),
-        (["compile", "parity", "--max-length", "x"], "'--max-length x'"),
+        (["compile", "parity", "--max-length", "x"], "'--max-length x': a whole number is wanted"),
+        (["check", "parity", "--layers", "-1"], "'--layers -1': it must be at least 0"),
+        (["check", "parity", "-O", "7"], "there is no level 7"),
         (["compile", "parity", "-o", "afile"], "-o afile is a file, not a folder"),
         (["compile", "parity", "-o", "afile/x"], "-o afile/x cannot be written"),
         (["compile", "parity", "-o", "adir"], "-o adir is not empty and holds no model"),
@@ -165,7 +167,7 @@ def test_every_number_has_bounds() -> None:
             kind, *extras = get_args(hint) or (hint,)
             numbers = {kind, *get_args(kind)} & {int, float}
             for option in (one for one in extras if isinstance(one, OptionInfo) and numbers):
-                if name != "alpha":  # above 0, which Penalty checks
+                if name not in ("alpha", "level"):  # above 0; 0 or 2: the library says so
                     assert None not in (option.min, option.max), (command.name, name)
 
 

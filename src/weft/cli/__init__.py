@@ -35,6 +35,14 @@ from weft.cli import (
 from weft.errors import Interrupted, WeftError
 from weft.files import reason
 
+PHRASES = {
+    "Input should be greater than or equal to": "it must be at least",
+    "Input should be less than or equal to": "it must be at most",
+    "Input should be a valid integer, unable to parse string as an integer": "a whole number is "
+    "wanted",
+    "Input should be a valid number, unable to parse string as a number": "a number is wanted",
+}
+"""What Typer says of numbers, and what Weft does."""
 PACKAGE = Path(weft.__file__).parent
 USAGE_ERROR = typer.BadParameter.__mro__[1]
 """Click's UsageError: Typer brings a Click of its own in some versions and not in others."""
@@ -154,6 +162,8 @@ def _usage(error: Exception, arguments: list[str]) -> str:
             given = argument.partition("=")[2] or " ".join(arguments[place + 1 : place + 2])
             if argument.partition("=")[0] == option:
                 said = said.replace(f"'{option}'", f"'{option} {given}'", 1)
+    for theirs, ours in PHRASES.items():
+        said = said.replace(theirs, ours)
     said = said[:1].lower() + said[1:]
     known = {one.name for one in app.registered_commands}
     command = ["weft", *[one for one in arguments[:1] if one in known]]

@@ -17,9 +17,7 @@ if TYPE_CHECKING:
 
 Level = Annotated[
     int,
-    typer.Option(
-        "-O", "--level", min=0, max=2, help="2: small; 0: one unit a rule, as in the paper."
-    ),
+    typer.Option("-O", "--level", help="2: small; 0: one unit a rule, as in the paper."),
 ]
 Length = Annotated[
     int | None,

@@ -34,9 +34,7 @@ def run_program(
     compiled: Annotated[
         bool, typer.Option("--compiled", help="Run the compiled weights instead.")
     ] = False,
-    level: Annotated[
-        int, typer.Option("-O", "--level", min=0, max=2, help="0 or 2, with --compiled.")
-    ] = 2,
+    level: Annotated[int, typer.Option("-O", "--level", help="0 or 2, with --compiled.")] = 2,
     svg: Annotated[
         Path | None, typer.Option("--svg", help="Write what is shown as a picture.")
     ] = None,

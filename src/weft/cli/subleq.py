@@ -69,9 +69,7 @@ def subleq_command(
             "--max-instructions", min=1, max=MOST, help="Give up on a machine that runs longer."
         ),
     ] = 1000,
-    level: Annotated[
-        int, typer.Option("-O", "--level", min=0, max=2, help="0 or 2, of the weights.")
-    ] = 2,
+    level: Annotated[int, typer.Option("-O", "--level", help="0 or 2, of the weights.")] = 2,
     weights: Annotated[
         bool, typer.Option("--weights/--no-weights", help="Compile it and run the weights too.")
     ] = True,

@@ -97,6 +97,10 @@ def sample_input(program: Program, rng: random.Random, length: int) -> list[Any]
             remedy=remedy,
         )
     tokens = list(given)
+    if not tokens:
+        raise WeftError(
+            f"its sample returns no tokens for length {length}", subject=program.name, remedy=remedy
+        )
     try:
         program.vocabulary.all_numbers(tokens)
     except WeftError as error:
