@@ -19,7 +19,8 @@ class Location:
     owner: str = field(default="", compare=False)  # the class that it stands in, where known
 
     def __str__(self) -> str:
-        return f"{os.path.basename(self.file)}:{self.line}"
+        name = os.path.basename(self.file)
+        return f"{name}:{self.line}" if self.line else name
 
     def excerpt(self) -> str:
         """The source line, with a caret below it; empty where the source cannot be read."""
@@ -60,7 +61,7 @@ class WeftError(ValueError):
         subject = f"{self.subject}: " if self.subject else ""
         where = f" ({self.where})" if self.where else ""
         remedy = f". {self.remedy}" if self.remedy else ""
-        return f"{subject}{self.what}{where}{remedy}"
+        return " ".join(f"{subject}{self.what}{where}{remedy}".splitlines())
 
     def __str__(self) -> str:
         excerpt = self.where.excerpt() if self.where else ""

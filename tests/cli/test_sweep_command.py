@@ -68,7 +68,7 @@ def test_a_sweep_runs_every_cell_once_and_goes_on_where_it_was(tmp_path: Path) -
         ("[grid]\nseed = [0]", "names no task"),
         ('task = "parity"\n[grid]\nseed = 0', "no list of values"),
         ('task = "parity"\n[all]\nstpes = 3', "'stpes'"),
-        ("task =", "cannot be read"),
+        ("task =", "is not TOML"),
     ],
 )
 def test_files_that_make_no_sense_are_refused(tmp_path: Path, text: str, said: str) -> None:

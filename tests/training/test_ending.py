@@ -162,8 +162,10 @@ def test_no_memory_for_the_model_itself(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_a_model_that_no_machine_has_room_for(tmp_path: Path) -> None:
-    config = small("model.width=4000000000", "model.hidden=4000000000,")
-    assert train(config, runs=tmp_path, device="cpu").status == "out-of-memory"
+    for width, said in ((4_000_000_000, "width is"), (20_000_000, "training it takes")):
+        config = small(f"model.width={width}", f"model.hidden={width},")
+        with pytest.raises(WeftError, match=said):
+            train(config, runs=tmp_path, device="cpu")
     assert list(tmp_path.iterdir()) == []
 
 

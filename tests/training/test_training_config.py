@@ -91,7 +91,7 @@ def test_unknown_keys_of_files_and_models_are_refused() -> None:
         training_config({"task": "parity", "sead": 3})
     with pytest.raises(WeftError, match="Did you mean 'lr'"):
         training_config({"task": "parity", "optimiser": {"lrr": 3}})
-    with pytest.raises(WeftError, match="not complete"):
+    with pytest.raises(WeftError, match="has no 'task'"):
         training_config({})
     with pytest.raises(WeftError, match="Did you mean 'width'"):
         TrainingConfig(task="parity", model={"widht": 3})

@@ -1,13 +1,15 @@
 """The command line, one module a command group.
 
 Every command is a thin layer over a function that a notebook can call. Bad input is one line on
-standard error and exit code 2; a check that fails exits with 1.
+standard error and exit code 2; a check that fails exits with 1. `main` says what else there is.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+import traceback
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -31,6 +33,19 @@ from weft.cli import (
     verdict,
 )
 from weft.errors import Interrupted, WeftError
+from weft.files import reason
+
+PHRASES = {
+    "Input should be greater than or equal to": "it must be at least",
+    "Input should be less than or equal to": "it must be at most",
+    "Input should be a valid integer, unable to parse string as an integer": "a whole number is "
+    "wanted",
+    "Input should be a valid number, unable to parse string as a number": "a number is wanted",
+}
+"""What Typer says of numbers, and what Weft does."""
+PACKAGE = Path(weft.__file__).parent
+USAGE_ERROR = typer.BadParameter.__mro__[1]
+"""Click's UsageError: Typer brings a Click of its own in some versions and not in others."""
 
 
 class Commands(typer.core.TyperGroup):
@@ -96,17 +111,60 @@ def options(
 
 
 def main() -> None:
-    """Run the command line."""
+    """Run the command line. Every way that it can go wrong is one line and an exit code.
+
+    0: done. 1: a check or a run failed. 2: what was typed, a file or the machine is at fault, and
+    the line says how. 70: a bug in Weft; WEFT_TRACEBACK=1 shows where.
+    """
     try:
-        app()
-    except WeftError as error:
-        print(f"weft: {error.line}", file=sys.stderr)
-        sys.exit(2)
-    except ModuleNotFoundError as error:
-        if error.name not in ("torch", "safetensors"):
-            raise
-        print("weft: this needs PyTorch: pip install 'weftwork[torch]'", file=sys.stderr)
-        sys.exit(2)
+        code = app(sys.argv[1:] or ["--help"], standalone_mode=False)
+        sys.stdout.flush()
     except BrokenPipeError:  # the reader of a pipe has seen enough
         sys.stderr.close()
         sys.exit(0)
+    except Exception as error:
+        if os.environ.get("WEFT_TRACEBACK"):
+            raise
+        line, code = _failure(error)
+        print(f"weft: {' '.join(line.splitlines())}", file=sys.stderr)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _failure(error: Exception) -> tuple[str, int]:
+    """What to say about an exception, and the exit code."""
+    if isinstance(error, WeftError):
+        return error.line, 2
+    if isinstance(error, USAGE_ERROR):
+        return _usage(error, sys.argv[1:]), 2
+    if isinstance(error, typer.Abort):
+        return "interrupted", 1
+    if isinstance(error, ModuleNotFoundError) and error.name in ("torch", "safetensors"):
+        return "this needs PyTorch: pip install 'weftwork[torch]'", 2
+    if isinstance(error, MemoryError) or "allocate memory" in str(error):
+        return "there is not enough memory for this. Make it smaller", 2
+    if isinstance(error, OSError):
+        named = f"{error.filename}: " if error.filename else ""
+        return f"{named}{reason(error)}", 2
+    frames = traceback.extract_tb(error.__traceback__)
+    where = [one for one in frames if Path(one.filename).is_relative_to(PACKAGE)][-1]
+    return (
+        f"a bug in Weft: {type(error).__name__}: {str(error)[:200]} ({Path(where.filename).name}:"
+        f"{where.lineno}). Please report it; WEFT_TRACEBACK=1 shows the traceback",
+        70,
+    )
+
+
+def _usage(error: Exception, arguments: list[str]) -> str:
+    """A mistake in options and arguments, with the command whose help lists the right ones."""
+    said = " ".join(error.format_message().split())  # type: ignore[attr-defined]
+    for option in getattr(getattr(error, "param", None), "opts", ()):
+        for place, argument in enumerate(arguments):  # name the value, too
+            given = argument.partition("=")[2] or " ".join(arguments[place + 1 : place + 2])
+            if argument.partition("=")[0] == option:
+                said = said.replace(f"'{option}'", f"'{option} {given}'", 1)
+    for theirs, ours in PHRASES.items():
+        said = said.replace(theirs, ours)
+    said = said[:1].lower() + said[1:]
+    known = {one.name for one in app.registered_commands}
+    command = ["weft", *[one for one in arguments[:1] if one in known]]
+    return f"{said}{'' if said.endswith(('?', '.')) else '.'} See {' '.join(command)} --help"

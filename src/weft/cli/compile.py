@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from weft.cli.options import Json, Name, print_json
+from weft.cli.options import LARGEST_SEED, LONGEST, MOST, Json, Name, print_json
 from weft.cli.train import Device
 from weft.errors import WeftError
+from weft.files import input_lines, output_folder
 
 if TYPE_CHECKING:
     from weft.compiler import Compiled
@@ -17,11 +18,14 @@ if TYPE_CHECKING:
     from weft.language.program import Program
 
 Level = Annotated[
-    int, typer.Option("-O", "--level", help="2: small; 0: one unit a rule, as in the paper.")
+    int,
+    typer.Option("-O", "--level", help="2: small; 0: one unit a rule, as in the paper."),
 ]
 Length = Annotated[
     int | None,
-    typer.Option("--max-length", min=1, help="The longest input, where that must be known."),
+    typer.Option(
+        "--max-length", min=1, max=LONGEST, help="The longest input, where that must be known."
+    ),
 ]
 Relu = Annotated[bool, typer.Option("--relu", help="Plain ReLUs, two for each clipped unit.")]
 Dtype = Annotated[str, typer.Option("--dtype", help="float32, float64 or bfloat16.")]
@@ -55,8 +59,11 @@ def compile_command(
     """
     from weft.programs import program
 
+    if out is not None:
+        output_folder(out, holds="model", marker="model.safetensors", option="-o")
+    lines = None if inputs is None else input_lines(inputs)
     found = program(name)
-    compiled = _compile(found, level, max_length, relu, dtype, _lines(inputs))
+    compiled = _compile(found, level, max_length, relu, dtype, lines)
     if out is not None:
         from weft.compiler import save
 
@@ -94,26 +101,18 @@ def _compile(
     )
 
 
-def _lines(path: Path | None) -> list[str] | None:
-    if path is None:
-        return None
-    try:
-        lines = [line.strip() for line in path.read_text().splitlines()]
-    except (OSError, UnicodeDecodeError) as error:
-        raise WeftError(f"{path} cannot be read: {error}", remedy="Give a text file") from None
-    found = [line for line in lines if line]
-    if not found:
-        raise WeftError(f"{path} has no inputs", remedy="Write one input a line")
-    return found
-
-
 def check_command(
     name: Name,
-    samples: Annotated[int, typer.Option("--samples", min=1, help="How many random inputs.")] = 200,
+    samples: Annotated[
+        int, typer.Option("--samples", min=1, max=MOST, help="How many random inputs.")
+    ] = 200,
     max_length: Annotated[
         int | None,
         typer.Option(
-            "--max-length", min=1, help="The longest input; the model is compiled for it. [20]"
+            "--max-length",
+            min=1,
+            max=LONGEST,
+            help="The longest input; the model is compiled for it. [20]",
         ),
     ] = None,
     level: Level = 2,
@@ -121,9 +120,12 @@ def check_command(
     dtype: Dtype = "float32",
     device: Device = "auto",
     layers: Annotated[
-        int | None, typer.Option("--layers", min=0, help="For programs that do not halt.")
+        int | None, typer.Option("--layers", min=0, max=MOST, help="For programs that do not halt.")
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Another seed draws other inputs.")] = 0,
+    seed: Annotated[
+        int,
+        typer.Option("--seed", min=0, max=LARGEST_SEED, help="Another seed draws other inputs."),
+    ] = 0,
     allow_failures: Annotated[
         bool,
         typer.Option("--allow-failures", help="Inputs on which the program fails are fine."),

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from weft.cli.options import Json, Name, new_console, paragraphs, plain, print_json
+from weft.cli.options import MOST, Json, Name, new_console, paragraphs, plain, print_json
 from weft.errors import WeftError, did_you_mean
 from weft.language.program import Program, Variable
 from weft.language.ranges import Categorical, Number
@@ -58,7 +58,9 @@ def show_rules(
     ] = False,
     limit: Annotated[
         int | None,
-        typer.Option("--limit", min=0, help="Print at most this many (100; all with --json)."),
+        typer.Option(
+            "--limit", min=0, max=MOST, help="Print at most this many (100; all with --json)."
+        ),
     ] = None,
     json: Json = False,
 ) -> None:

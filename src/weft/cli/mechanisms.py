@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from weft.cli.options import Json, new_console, paragraphs, print_json
+from weft.cli.options import MOST, Json, new_console, paragraphs, print_json
 from weft.errors import WeftError
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def models_command(
         str | None, typer.Option("--canon", help="Count with Canon layers there, as in AC.")
     ] = None,
     vocabulary: Annotated[
-        int, typer.Option("--vocabulary", help="Count with so many tokens.")
+        int, typer.Option("--vocabulary", min=1, max=MOST, help="Count with so many tokens.")
     ] = 128,
     json: Json = False,
 ) -> None:

@@ -14,6 +14,7 @@ from weft.language.program import Program, token_numbers
 from weft.language.ranges import UNDEFINED
 from weft.language.source import source_hash
 from weft.language.stream import Stream
+from weft.language.user_code import decode_stream
 from weft.models.transformer import Transformer
 from weft.programs import program as find_program
 
@@ -70,11 +71,13 @@ def _run(
 
 def _decoded(program: Program, stream: Stream) -> Any:
     try:
-        return program.decode(stream)
-    except KeyError as error:
+        return decode_stream(program, stream)
+    except WeftError as error:
+        if not isinstance(error.__cause__, KeyError):
+            raise
         raise WeftError(
-            f"its decode reads {error}, which the weights leave out: the output does not depend on "
-            "it",
+            f"its decode reads {error.__cause__}, which the weights leave out: the output does not "
+            "depend on it",
             subject=program.name,
             remedy="Decode from the output, or compile it with -O 0",
         ) from None

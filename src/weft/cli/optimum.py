@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from weft.cli.options import Json, Name, print_json
-from weft.errors import WeftError
+from weft.cli.options import LARGEST_SEED, LONGEST, MOST, Json, Name, print_json
+from weft.files import input_lines
 
 if TYPE_CHECKING:
     from weft.language.program import Program
@@ -21,12 +21,16 @@ def optimum_command(
         Path | None, typer.Option("--inputs", help="A file with a training input a line.")
     ] = None,
     samples: Annotated[
-        int, typer.Option("--samples", min=1, help="Without a file, how many random inputs.")
+        int,
+        typer.Option("--samples", min=1, max=MOST, help="Without a file, how many random inputs."),
     ] = 200,
     max_length: Annotated[
-        int, typer.Option("--max-length", min=1, help="The longest of these.")
+        int, typer.Option("--max-length", min=1, max=LONGEST, help="The longest of these.")
     ] = 20,
-    seed: Annotated[int, typer.Option("--seed", help="Another seed draws other inputs.")] = 0,
+    seed: Annotated[
+        int,
+        typer.Option("--seed", min=0, max=LARGEST_SEED, help="Another seed draws other inputs."),
+    ] = 0,
     alpha: Annotated[float, typer.Option("--alpha", help="The regulariser's weight.")] = 0.5,
     square: Annotated[bool, typer.Option("--l2", help="Regularise squares of weights.")] = False,
     fired: Annotated[bool, typer.Option("--fired", help="Only rules that fire.")] = False,
@@ -40,7 +44,7 @@ def optimum_command(
         ),
     ] = "weights",
     layers: Annotated[
-        int | None, typer.Option("--layers", min=0, help="For programs that do not halt.")
+        int | None, typer.Option("--layers", min=0, max=MOST, help="For programs that do not halt.")
     ] = None,
     json: Json = False,
 ) -> None:
@@ -70,7 +74,7 @@ def optimum_command(
     penalty = Penalty(alpha, "l2" if square else "l1")
     of_definition = reading_named(reading)
     if inputs is not None:
-        given: list[Any] = _lines(inputs)
+        given: list[Any] = list(input_lines(inputs))
     else:
         given = sample_inputs(found, samples, max_length, seed, layers)
     states = states_of(found, given, layers=layers)
@@ -93,17 +97,6 @@ def _fired(program: Program, states: Any) -> Any:
     units = construct(program.variables, program.rules)
     fires = count_kinks(units, states).fires.tolist()
     return (rule for rule, often in zip(units.rules, fires, strict=True) if often)
-
-
-def _lines(path: Path) -> list[str]:
-    try:
-        lines = [line.strip() for line in path.read_text(encoding="utf-8").splitlines()]
-    except (OSError, UnicodeDecodeError) as error:
-        raise WeftError(f"{path} cannot be read: {error}", remedy="Give a text file") from None
-    found = [line for line in lines if line]
-    if not found:
-        raise WeftError(f"{path} has no inputs", remedy="Write one input a line")
-    return found
 
 
 def _plain(program: Program, inputs: int, answer: Optimum, limit: float | None) -> dict[str, Any]:

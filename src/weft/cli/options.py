@@ -16,6 +16,16 @@ if TYPE_CHECKING:
 
 WIDEST = 1000
 
+# Bounds of options. What lies beyond them is a slip of the finger: it would run for years, or ask
+# for more memory than there is.
+LONGEST = 1_000_000
+"""Of lengths: tokens of an input."""
+MOST = 1_000_000_000
+"""Of counts: samples, layers, examples, lines to print."""
+JOBS = 1024
+"""Of processes at a time."""
+LARGEST_SEED = 2**63 - 1
+
 Name = Annotated[
     str,
     typer.Argument(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from weft.cli.options import Json, print_json
+from weft.cli.options import MOST, Json, print_json
 from weft.cli.train import Runs
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def read_command(
         typer.Option("--tolerance", min=0.0, max=0.5, help="How far levels and writes may be off."),
     ] = 0.1,
     limit: Annotated[
-        int, typer.Option("--limit", min=0, help="Print at most so many rules of a kind.")
+        int, typer.Option("--limit", min=0, max=MOST, help="Print at most so many rules of a kind.")
     ] = 100,
     runs: Runs = Path("runs"),
     json: Json = False,

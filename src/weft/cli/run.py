@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from weft.cli.options import Json, Name, plain, print_json
-from weft.errors import WeftError
+from weft.cli.options import MOST, Json, Name, plain, print_json
+from weft.files import is_folder, output_file
 from weft.interpreter.trace import Layer, Run, Trace
 
 if TYPE_CHECKING:
@@ -22,11 +22,14 @@ def run_program(
     ],
     trace: Annotated[bool, typer.Option("--trace", help="Show the stream at every layer.")] = False,
     layers: Annotated[
-        int | None, typer.Option("--layers", min=0, help="Run this many, unless it halts before.")
+        int | None,
+        typer.Option("--layers", min=0, max=MOST, help="Run this many, unless it halts before."),
     ] = None,
     max_layers: Annotated[
         int | None,
-        typer.Option("--max-layers", min=0, help="Give up on a program that runs longer."),
+        typer.Option(
+            "--max-layers", min=0, max=MOST, help="Give up on a program that runs longer."
+        ),
     ] = None,
     compiled: Annotated[
         bool, typer.Option("--compiled", help="Run the compiled weights instead.")
@@ -56,10 +59,13 @@ def run_program(
     from weft.interpreter.reference import run
     from weft.programs import program
 
-    if Path(name).is_dir() or compiled:
+    if svg is not None:
+        output_file(svg, option="--svg")
+    stored = is_folder(name)
+    if stored or compiled:
         from weft.cli.models import run_compiled, run_folder
 
-        if Path(name).is_dir():
+        if stored:
             answer = run_folder(Path(name), given, layers)
         else:
             answer = run_compiled(program(name), given, level, layers)
@@ -95,13 +101,7 @@ def write_picture(run: Run, path: Path, title: str, widest: int = 100) -> None:
     width = max(len(title) + 12, *(len(line.plain) + 1 for line in render_run(run, widest)))
     picture = Console(record=True, width=width, file=_Nowhere(), highlight=False)  # type: ignore[arg-type]
     show(run, picture)
-    try:
-        path.write_text(picture.export_svg(title=title, code_format=_SVG))
-    except OSError as error:
-        raise WeftError(
-            f"the picture cannot be written: {error.strerror}: {path}",
-            remedy="Give a path in a folder that exists",
-        ) from None
+    path.write_text(picture.export_svg(title=title, code_format=_SVG), encoding="utf-8")
 
 
 def show(run: Run, console: Console) -> None:

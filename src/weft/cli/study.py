@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from weft.cli.options import Json, new_console, print_json, print_whole
-from weft.cli.train import Device, Runs
+from weft.cli.options import JOBS, Json, new_console, print_json, print_whole
+from weft.cli.train import Device, Runs, check_device
 from weft.errors import WeftError
+from weft.files import output_folder
 
 if TYPE_CHECKING:
     from weft.studies import Study
@@ -27,7 +28,7 @@ def study_command(
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="A change to all runs; may be repeated."),
     ] = None,
-    jobs: Annotated[int, typer.Option("--jobs", min=1, help="Processes at a time.")] = 1,
+    jobs: Annotated[int, typer.Option("--jobs", min=1, max=JOBS, help="Processes at a time.")] = 1,
     device: Device = "auto",
     runs: Runs = Path("runs"),
     report: Annotated[
@@ -57,6 +58,10 @@ def study_command(
     from weft.studies.report import write_report
     from weft.studies.results import collect
 
+    for option, folder in (("--runs", runs), ("--out", out)):
+        if folder is not None:
+            output_folder(folder, option=option)
+    check_device(device)
     chosen = study(name).only(only or [])
     values = dict(_pair(one) for one in given or [])
     if not report:

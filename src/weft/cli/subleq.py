@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,13 +11,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import weft
-from weft.cli.options import Json, print_json
+from weft.cli.options import MOST, Json, print_json
 from weft.errors import Location, WeftError
+from weft.files import is_file, is_folder, read_text
 
 if TYPE_CHECKING:
     from weft.programs.subleq import Subleq
     from weft.programs.subleq_assembler import Assembly
     from weft.programs.subleq_machine import Outcome
+
+CELL = 10_000
+"""The largest number of a cell, and the most cells: all of them are tokens of the model."""
 
 EXAMPLES = Path(weft.__file__).parent / "programs" / "machines"
 
@@ -42,17 +47,27 @@ def subleq_command(
     ],
     positions: Annotated[
         int | None,
-        typer.Option("--positions", min=3, help="Cells of the model; else as many as there are."),
+        typer.Option(
+            "--positions", min=3, max=CELL, help="Cells of the model; else as many as there are."
+        ),
     ] = None,
     low: Annotated[
-        int | None, typer.Option("--low", help="The smallest number of a cell; else what occurs.")
+        int | None,
+        typer.Option(
+            "--low", min=-CELL, max=CELL, help="The smallest number of a cell; else what occurs."
+        ),
     ] = None,
     high: Annotated[
-        int | None, typer.Option("--high", help="The largest number of a cell; else what occurs.")
+        int | None,
+        typer.Option(
+            "--high", min=-CELL, max=CELL, help="The largest number of a cell; else what occurs."
+        ),
     ] = None,
     most: Annotated[
         int,
-        typer.Option("--max-instructions", min=1, help="Give up on a machine that runs longer."),
+        typer.Option(
+            "--max-instructions", min=1, max=MOST, help="Give up on a machine that runs longer."
+        ),
     ] = 1000,
     level: Annotated[int, typer.Option("-O", "--level", help="0 or 2, of the weights.")] = 2,
     weights: Annotated[
@@ -101,15 +116,12 @@ def read_machine(file: str) -> tuple[str, str]:
     """The text of a file, or of an example; and its path, for messages."""
     examples = {path.stem: path for path in sorted(EXAMPLES.glob("*.subleq"))}
     path = Path(file)
-    if not path.exists() and file in examples:
+    if file in examples and not is_file(path):
         path = examples[file]
-    try:
-        return path.read_text(encoding="utf-8"), str(path)
-    except FileNotFoundError:
-        remedy = f"Give the path of one, or an example: {', '.join(examples)}"
-        raise WeftError(f"there is no file {file}", remedy=remedy) from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise WeftError(f"{file} cannot be read: {error}", remedy="Give a text file") from None
+    remedy = f"Give a text file, or an example: {', '.join(examples)}"
+    if not is_file(path) and not is_folder(path):
+        raise WeftError(f"there is no file {file}", remedy=remedy)
+    return read_text(path, remedy), str(path)
 
 
 def execute_here(
@@ -130,17 +142,23 @@ def model_for(
     assembly: Assembly, outcome: Outcome, positions: int | None, low: int | None, high: int | None
 ) -> Subleq:
     """The program `subleq`, as large as the machine needs it."""
+    from weft.language.tables import LIMIT
     from weft.programs.subleq import Subleq
 
     cells = positions if positions is not None else len(assembly.cells)
     if cells < len(assembly.cells):
         what = f"{len(assembly.cells)} cells do not fit into {cells} positions"
         raise WeftError(what, remedy="Give more --positions, or none")
-    return Subleq(
-        cells,
-        low if low is not None else min(-1, outcome.low),
-        high if high is not None else max(cells - 1, outcome.high),
-    )
+    least = low if low is not None else min(-1, outcome.low)
+    largest = high if high is not None else max(cells - 1, outcome.high)
+    numbers = largest - least + 1
+    if numbers**2 > LIMIT:
+        raise WeftError(
+            f"a cell holds {least} to {largest}: {numbers:,} numbers, and the model has room for "
+            f"{math.isqrt(LIMIT)}",
+            remedy="Give fewer cells or smaller numbers, or bound them with --low and --high",
+        )
+    return Subleq(cells, least, largest)
 
 
 def interpreted(program: Subleq, cells: Sequence[int], outcome: Outcome) -> Way:

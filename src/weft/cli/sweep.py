@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from weft.cli.options import Json, new_console, print_json
-from weft.cli.train import Device, Runs
+from weft.cli.options import JOBS, Json, new_console, print_json
+from weft.cli.train import Device, Runs, check_device
+from weft.files import output_folder
 
 if TYPE_CHECKING:
     from weft.statistics import Share
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 def sweep_command(
     file: Annotated[Path, typer.Argument(metavar="FILE.toml", help="What is combined.")],
-    jobs: Annotated[int, typer.Option("--jobs", min=1, help="Processes at a time.")] = 1,
+    jobs: Annotated[int, typer.Option("--jobs", min=1, max=JOBS, help="Processes at a time.")] = 1,
     runs: Runs = Path("runs"),
     device: Device = "auto",
     list_only: Annotated[
@@ -51,6 +52,8 @@ def sweep_command(
     from weft.training.sweeping import read_sweep, sweep
     from weft.training.watching import GOOD
 
+    output_folder(runs, option="--runs")
+    check_device(device)
     cells = read_sweep(file)
     if list_only:
         statuses = {cell.config.hash: Run(runs / cell.config.hash).status for cell in cells}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from weft.cli.options import Json, new_console, paragraphs, print_json
+from weft.cli.options import MOST, Json, new_console, paragraphs, print_json
 
 if TYPE_CHECKING:
     from weft.tasks import Task
@@ -27,7 +27,8 @@ def tasks_command(
         typer.Argument(metavar="KEY=VALUE ...", help="Parameters of the task, as length=12."),
     ] = None,
     examples: Annotated[
-        int, typer.Option("--examples", min=0, help="How many tests of each split to show.")
+        int,
+        typer.Option("--examples", min=0, max=MOST, help="How many tests of each split to show."),
     ] = 2,
     json: Json = False,
 ) -> None:

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from weft.cli.options import Json, Name, print_json
+from weft.cli.options import LARGEST_SEED, LONGEST, MOST, Json, Name, print_json
 from weft.errors import WeftError
+from weft.files import input_lines, output_folder
+from weft.language.user_code import encode_text, sample_input
 
 if TYPE_CHECKING:
     from weft.language.program import Program
@@ -29,12 +31,19 @@ def traces_command(
         str | None, typer.Option("--task", help="Take questions that this task trains on.")
     ] = None,
     samples: Annotated[
-        int, typer.Option("--samples", min=1, help="How many inputs to draw.")
+        int, typer.Option("--samples", min=1, max=MOST, help="How many inputs to draw.")
     ] = 1000,
-    max_length: Annotated[int, typer.Option("--max-length", min=1, help="The longest.")] = 20,
-    seed: Annotated[int, typer.Option("--seed", help="Of what is drawn.")] = 0,
+    max_length: Annotated[
+        int, typer.Option("--max-length", min=1, max=LONGEST, help="The longest.")
+    ] = 20,
+    seed: Annotated[
+        int, typer.Option("--seed", min=0, max=LARGEST_SEED, help="Of what is drawn.")
+    ] = 0,
     show: Annotated[
-        int, typer.Option("--show", min=0, help="Show so many states, the most frequent first.")
+        int,
+        typer.Option(
+            "--show", min=0, max=MOST, help="Show so many states, the most frequent first."
+        ),
     ] = 0,
     json: Json = False,
 ) -> None:
@@ -52,6 +61,8 @@ def traces_command(
     from weft.training.trace_data import collect
     from weft.training.trace_files import extract
 
+    if out is not None:
+        output_folder(out, holds="traces", marker="traces.json", option="-o")
     found = program(name)
     given = _inputs(found, inputs, task, samples, max_length, seed)
     traces = collect(found, given) if out is None else extract(found, given, out, name=name)
@@ -80,24 +91,14 @@ def _inputs(
     if path is not None and task is not None:
         raise WeftError("both --for and --task were given", remedy="Give one of them")
     if path is not None:
-        return _lines(program, path)
+        return (encode_text(program, line) for line in input_lines(path))
     if task is not None:
         from weft.tasks import task as task_of
         from weft.training.program_task import ProgramTask
 
         return ProgramTask(inner=task_of(task), program=program).inputs(seed, samples)
     rng = random.Random(seed)
-    return iter([program.sample(rng, rng.randint(1, max_length)) for _ in range(samples)])
-
-
-def _lines(program: Program, path: Path) -> Iterator[Any]:
-    try:
-        with path.open(encoding="utf-8") as file:
-            for line in file:
-                if line.strip():
-                    yield program.encode(line.strip())
-    except (OSError, UnicodeDecodeError) as error:
-        raise WeftError(f"{path} cannot be read: {error}", remedy="Give a text file") from None
+    return (sample_input(program, rng, rng.randint(1, max_length)) for _ in range(samples))
 
 
 def _summary(traces: TraceSet) -> dict[str, int]:

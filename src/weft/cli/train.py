@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from weft.cli.options import Json, print_json
+from weft.cli.options import MOST, Json, print_json
 from weft.errors import WeftError
+from weft.files import output_folder
 
 if TYPE_CHECKING:
     from weft.statistics import Share
@@ -20,6 +22,13 @@ Runs = Annotated[Path, typer.Option("--runs", help="The folder of all runs.")]
 Device = Annotated[
     str, typer.Option("--device", help="cpu, cuda, or auto: cuda if there is a GPU, else cpu.")
 ]
+
+
+def check_device(name: str) -> None:
+    """Refuse a device that is not there before any work is done."""
+    from weft.training.environment import device_of
+
+    device_of(name)
 
 
 def train_command(
@@ -42,7 +51,10 @@ def train_command(
     runs: Runs = Path("runs"),
     device: Device = "auto",
     save_every: Annotated[
-        float, typer.Option("--save-every", min=0, help="Seconds from checkpoint to checkpoint.")
+        float,
+        typer.Option(
+            "--save-every", min=0, max=MOST, help="Seconds from checkpoint to checkpoint."
+        ),
     ] = 60.0,
     quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
     json: Json = False,
@@ -68,6 +80,8 @@ def train_command(
     from weft.training.progress import Display
     from weft.training.watching import GOOD
 
+    output_folder(runs, option="--runs")
+    device_of(device)
     given = [f"preset={model}"] if model else []
     start = _start(task, traces, small, whole)
     config = override(start, [*given, *(changes or [])])
@@ -120,7 +134,7 @@ def eval_command(
         list[str] | None, typer.Option("--split", help="Only this one; may be given repeatedly.")
     ] = None,
     size: Annotated[
-        int | None, typer.Option("--size", min=1, help="How many examples of each.")
+        int | None, typer.Option("--size", min=1, max=MOST, help="How many examples of each.")
     ] = None,
     by: Annotated[
         str | None, typer.Option("--by", metavar="AXIS", help="Accuracy along an axis as well.")
@@ -188,7 +202,8 @@ def runs_command(
         list[str] | None,
         typer.Argument(
             metavar="CONDITION ...",
-            help="As in task=parity or 'accuracy.train>0.99'; or the beginning of a name.",
+            help="As in task=parity or 'accuracy.train>0.99 and seed=0'; or the beginning of a "
+            "name.",
         ),
     ] = None,
     runs: Runs = Path("runs"),
@@ -225,6 +240,9 @@ def runs_command(
         return
     from weft.statistics import warnings
 
+    if not found:
+        such = f" with {' and '.join(conditions)}" if conditions else ""
+        print(f"no runs{such} in {runs}")
     for place, run in enumerate(found):
         print(_line(run))
         for key, values in differing.items():
@@ -237,13 +255,19 @@ def runs_command(
 
 def _matching(store: RunStore, conditions: list[str]) -> list[Run]:
     """The runs that conditions and beginnings of names select."""
-    names = [one for one in conditions if one.isalnum()]
-    found = store.query(*(one for one in conditions if one not in names))
+    from weft.training.store import clauses
+
+    together = re.sub(r"(\s+and)+\s+", " and ", " and ".join(conditions))
+    parts = clauses(together) if conditions else []
+    names = [part for part in parts if part.isalnum()]
+    found = store.query(*(part for part in parts if part not in names))
     chosen = {store.find(name).name for name in names}
     return [run for run in found if not names or run.name in chosen]
 
 
 def _line(run: Run) -> str:
+    if run.problem:
+        return f"{run.name}  {run.status}: {run.problem}"
     result = run.result
     supervision = run.config.supervision
     kind = run.config.preset if supervision.by == "answers" else supervision.by

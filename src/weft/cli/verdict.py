@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import typer
 
-from weft.cli.options import Json, new_console, print_json, print_whole
-from weft.cli.train import Device, Runs
+from weft.cli.options import MOST, Json, new_console, print_json, print_whole
+from weft.cli.train import Device, Runs, check_device
 from weft.errors import WeftError
+from weft.files import output_folder
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -28,9 +29,12 @@ def verdict_command(
         typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the task, as length=12."),
     ] = None,
     examples: Annotated[
-        int, typer.Option("--examples", min=1, help="Training inputs for minimal programs.")
+        int,
+        typer.Option("--examples", min=1, max=MOST, help="Training inputs for minimal programs."),
     ] = 10_000,
-    tests: Annotated[int, typer.Option("--tests", min=1, help="Tests of each split.")] = 1_000,
+    tests: Annotated[
+        int, typer.Option("--tests", min=1, max=MOST, help="Tests of each split.")
+    ] = 1_000,
     learn: Annotated[
         str, typer.Option("--learn", help="Train from traces what is not yet: small or paper.")
     ] = "",
@@ -57,6 +61,10 @@ def verdict_command(
 
       weft verdict my_program.py:MyProgram --set length=8 --set longer=16
     """
+    if out is not None:
+        output_folder(out, option="--out")
+    output_folder(runs, option="--runs")
+    check_device(device)
     if learn not in ("", "small", "paper"):
         raise WeftError(f"there is no recipe '{learn}'", remedy="Give small or paper")
     from weft.studies.verdict import verdict

@@ -22,6 +22,7 @@ from weft.interpreter.errors import NotHalted, not_halted
 from weft.interpreter.trace import Run
 from weft.language.program import Program, token_numbers
 from weft.language.ranges import Number
+from weft.language.user_code import expected_answer, sample_input
 from weft.models.layout import Slot
 from weft.models.reading import UNDEFINED_CODE, slot_codes
 from weft.models.transformer import Transformer
@@ -178,7 +179,7 @@ def against_task(program: Program, found: BatchRun) -> Difference | None:
         return None
     ended = zip(found.tokens, found.layers, found.results, strict=True)
     for tokens, layers, result in ended:
-        answer = program.task(tokens)
+        answer = expected_answer(program, tokens)
         if result != answer:
             return Difference(tokens, int(layers), -1, "the result", answer, result, "program")
     return None
@@ -193,7 +194,7 @@ def draw(
     tried.
     """
     rng = random.Random(seed)
-    shortest = min(longest, max(1, len(program.sample(rng, 1))))
+    shortest = min(longest, max(1, len(sample_input(program, rng, 1))))
     more = longest + 1 - shortest
     lengths = [shortest + number * more // samples for number in range(samples)]
     found = [_sample(program, rng, length, longest) for length in lengths]
@@ -215,12 +216,12 @@ def draw(
 
 def _sample(program: Program, rng: random.Random, length: int, longest: int) -> Sequence[Any]:
     """A random input; if it is longer than the longest, shorter ones are asked for a few times."""
-    tokens = program.sample(rng, length)
+    tokens = sample_input(program, rng, length)
     for _ in range(RETRIES):
         if len(tokens) <= longest:
             break
         length = max(1, length - (len(tokens) - longest))
-        other = program.sample(rng, length)
+        other = sample_input(program, rng, length)
         tokens = other if len(other) < len(tokens) else tokens
     return tokens
 

@@ -27,6 +27,8 @@ def prove_folder(folder: Path, name: str | None, find: Callable[[str], Program])
     about = description["program"]
     program = find(name or about["found_as"])
     if source_hash(program) != about["source_hash"]:
+        if program.name != about["name"]:
+            raise WeftError(f"{folder} was compiled from {about['name']}, not from {program.name}")
         raise WeftError(
             f"the source of {about['name']} has changed since the model was compiled",
             remedy="Compile it again, then prove it",

@@ -15,21 +15,36 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-import torch
-from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from weft.compiler.build import Compiled
 from weft.compiler.certificate import Certificate, certificate_from_dict
+from weft.config import frozen, require
 from weft.errors import WeftError
+from weft.files import named, output_folder, read_json
 from weft.language.source import source_hash
 from weft.language.vocabulary import Vocabulary
 from weft.models.config import config_from_dict
+from weft.models.files import AGAIN, check_layout, check_weights
 from weft.models.layout import layout_from_list
 from weft.models.transformer import Transformer
 from weft.version import VERSION
 
 FORMAT = 2
+WEIGHTS = "model.safetensors"
+LONGEST = 1_000_000
+"""The longest input that a stored model may claim to be made for."""
+DESCRIPTION = {
+    "program": dict[str, Any],
+    "level": int,
+    "max_length": int | None,
+    "for_inputs": int | None,
+    "config": dict[str, Any],
+    "layout": tuple[dict[str, Any], ...],
+}
+"""What `config.json` has to hold, by type."""
+TOKEN = str | int | float | bool | tuple[str | int | float | bool, ...]
+PROGRAM = {"name": str, "found_as": str, "source_hash": str, "tokens": tuple[TOKEN, ...] | None}
 
 
 def save(compiled: Compiled, folder: str | Path, *, name: str = "") -> None:
@@ -41,15 +56,12 @@ def save(compiled: Compiled, folder: str | Path, *, name: str = "") -> None:
         name: how to find the program again (a library name, or path/file.py:Class).
     """
     target = Path(folder)
-    if target.exists() and not (target / "config.json").is_file() and any(target.iterdir()):
-        raise WeftError(
-            f"{target} is not empty and holds no model", remedy="Choose another folder for it"
-        )
+    output_folder(target, holds="model", marker=WEIGHTS)
     target.parent.mkdir(parents=True, exist_ok=True)
     scratch = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
     try:
         tensors = {k: v.contiguous() for k, v in compiled.model.state_dict().items()}
-        save_file(tensors, scratch / "model.safetensors")
+        save_file(tensors, scratch / WEIGHTS)
         description = describe(compiled, name)
         (scratch / "config.json").write_text(json.dumps(description, indent=1) + "\n")
         stated = json.dumps(compiled.certificate.as_dict())
@@ -136,14 +148,20 @@ NOT_VERIFIED = "Nothing yet; `weft prove` and `weft check` say."
 
 def record_verified(folder: Path, what: str) -> None:
     """Write on the card what was shown of a model."""
-    page = (folder / "card.md").read_text()
-    start = page.index("## Verified")
-    _replace_file(folder / "card.md", f"{page[:start]}## Verified\n\n{what}\n")
     description = {**read_description(folder), "verified": what}
+    try:
+        page = (folder / "card.md").read_text()
+    except (OSError, UnicodeDecodeError):  # lost, or no text: begin another
+        page = f"# {description['program']['name']}, compiled\n\n"
+    start = page.find("## Verified")
+    kept = page if start < 0 else page[:start]
+    _replace_file(folder / "card.md", f"{kept}## Verified\n\n{what}\n")
     _replace_file(folder / "config.json", json.dumps(description, indent=1) + "\n")
 
 
 def _replace_file(path: Path, text: str) -> None:
+    if path.is_dir():
+        raise WeftError(f"{path} is a folder, not a file", remedy=AGAIN)
     scratch = path.with_name(f".{path.name}.new")
     scratch.write_text(text)
     os.replace(scratch, path)
@@ -161,43 +179,37 @@ def load(folder: str | Path) -> Transformer:
     """
     path = Path(folder)
     description = read_description(path)
-    try:
+    with named(path / "config.json", AGAIN):
         config = config_from_dict(description["config"])
         layout = layout_from_list(description["layout"])
-    except (KeyError, TypeError) as error:
-        raise WeftError(f"{path / 'config.json'} is not complete: {error}") from None
+        check_layout(layout, config)
+        names = frozen(description["program"]["tokens"])
+        if names is not None and len(set(names)) != config.vocabulary:
+            raise WeftError(f"{len(names)} tokens are listed, and {config.vocabulary} embedded")
+    check_weights(path / WEIGHTS, config)
     model = Transformer(config, layout)
-    model.load_state_dict(_weights(path, model))
-    names = description.get("program", {}).get("tokens")
-    model.vocabulary = Vocabulary(
-        names=None if names is None else tuple(names), size=config.vocabulary
-    )
+    model.load_state_dict(load_file(path / WEIGHTS))
+    model.vocabulary = Vocabulary(names=names, size=config.vocabulary)
     model.requires_grad_(False)
     return model.eval()
 
 
 def read_description(path: Path) -> dict[str, Any]:
     """What `config.json` says."""
+    file, remedy = path / "config.json", "Give a folder that `weft compile` wrote"
     if not path.is_dir():
-        raise WeftError(
-            f"there is no folder {path}", remedy="Give a folder that `weft compile` wrote"
-        )
-    try:
-        description = json.loads((path / "config.json").read_text())
-    except FileNotFoundError:
-        raise WeftError(
-            f"{path} holds no model: config.json is missing",
-            remedy="Give a folder that `weft compile` wrote",
-        ) from None
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise WeftError(
-            f"{path / 'config.json'} cannot be read: {error}", remedy="Compile the model again"
-        ) from None
+        what = f"{path} is a file" if path.exists() else f"there is no folder {path}"
+        raise WeftError(what, remedy=remedy)
+    if not file.exists():
+        raise WeftError(f"{path} holds no model: config.json is missing", remedy=remedy)
+    description: dict[str, Any] = read_json(file, AGAIN)
     if not isinstance(description, dict) or description.get("format") != FORMAT:
-        raise WeftError(
-            f"{path / 'config.json'} is not a model of this version of Weft",
-            remedy="Compile the model again",
-        )
+        raise WeftError(f"{file} is not a model of this version of Weft", remedy=AGAIN)
+    require(description, DESCRIPTION, str(file), AGAIN)
+    require(description["program"], PROGRAM, f"{file}: 'program'", AGAIN)
+    length = description["max_length"]
+    if length is not None and not 0 <= length <= LONGEST:
+        raise WeftError(f"{file}: 'max_length' is {length}", remedy=AGAIN)
     return description
 
 
@@ -205,33 +217,8 @@ def read_certificate(path: Path) -> Certificate:
     """What the compiler relied on, from `certificate.json`."""
     file = path / "certificate.json"
     try:
-        return certificate_from_dict(json.loads(file.read_text()))
-    except (OSError, ValueError) as error:
-        raise WeftError(
-            f"{file} cannot be read: {error}", remedy="Compile the model again"
-        ) from None
-
-
-def _weights(path: Path, model: Transformer) -> dict[str, torch.Tensor]:
-    """The weights, each of the shape and kind that the config asks for."""
-    file = path / "model.safetensors"
-    try:
-        weights = load_file(file)
-    except (OSError, SafetensorError) as error:
-        raise WeftError(
-            f"{file} cannot be read: {str(error).splitlines()[0]}", remedy="Compile the model again"
-        ) from None
-    expected = model.state_dict()
-    for name, tensor in expected.items():
-        found = weights.get(name)
-        if found is None or found.shape != tensor.shape or found.dtype != tensor.dtype:
-            what = "missing" if found is None else f"{tuple(found.shape)} {found.dtype}"
-            raise WeftError(
-                f"{file} does not fit its config: {name} is {what}, not {tuple(tensor.shape)} "
-                f"{tensor.dtype}",
-                remedy="Compile the model again",
-            )
-    extra = set(weights) - set(expected)
-    if extra:
-        raise WeftError(f"{file} does not fit its config: unknown {sorted(extra)[0]}")
-    return weights
+        return certificate_from_dict(read_json(file, AGAIN))
+    except ValueError as error:
+        if isinstance(error, WeftError):
+            raise
+        raise WeftError(f"{file} is damaged: {error}", remedy=AGAIN) from None

@@ -25,6 +25,7 @@ from weft.language.ranges import UNDEFINED, Number, OutOfRange
 from weft.language.state import StateObject
 from weft.language.state import __file__ as state_file
 from weft.language.stream import Cell, Stream, initial_stream
+from weft.language.user_code import encode_text
 
 
 def run(
@@ -88,19 +89,7 @@ def read_input(program: Program, given: str | Iterable[Any]) -> Sequence[Any]:
     """The tokens of an input."""
     if not isinstance(given, str):
         return list(given)
-    try:
-        return list(program.encode(given))
-    except WeftError as error:
-        raise WeftError(
-            f"cannot read {given!r}: {error.what}",
-            subject=error.subject or program.name,
-            where=error.where,
-            remedy=error.remedy,
-        ) from None
-    except Exception as error:
-        raise WeftError(
-            f"its encode fails on {given!r}: {type(error).__name__}: {error}", subject=program.name
-        ) from None
+    return encode_text(program, given)
 
 
 def layer_limit(program: Program, layers: int | None, max_layers: int | None) -> tuple[int, bool]:

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from weft.errors import WeftError
 from weft.language.program import Program
 from weft.language.ranges import UNDEFINED
 from weft.language.rules import Rule
 from weft.language.stream import Stream
+from weft.language.user_code import decode_stream
 
 Selection = Mapping[str, tuple[tuple[int, ...], ...]]
 """For each head and each position, the positions that were selected."""
@@ -76,14 +76,7 @@ class Run:
     @property
     def result(self) -> Any:
         """The answer, decoded by the program."""
-        try:
-            return self.program.decode(self.stream)
-        except WeftError:
-            raise
-        except Exception as error:
-            raise WeftError(
-                f"its decode fails: {type(error).__name__}: {error}", subject=self.program.name
-            ) from None
+        return decode_stream(self.program, self.stream)
 
 
 def read_state(program: Program, state: Mapping[str, Any]) -> dict[str, Any]:

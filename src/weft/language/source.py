@@ -41,11 +41,12 @@ def function_source(function: Any) -> FunctionSource | None:
     """The source of a plain Python function; None where there is none to be had."""
     if not isinstance(function, FunctionType) or hasattr(function, "__wrapped__"):
         return None
-    return _source_of_code(function.__code__)
+    return _source_of_code(function.__code__, function.__code__.co_filename)
 
 
 @lru_cache(maxsize=4096)
-def _source_of_code(code: CodeType) -> FunctionSource | None:
+def _source_of_code(code: CodeType, file: str) -> FunctionSource | None:
+    # `file` is part of the key: equal code in two files compares equal.
     try:
         lines, start = inspect.getsourcelines(code)
     except (OSError, TypeError):
@@ -61,7 +62,7 @@ def _source_of_code(code: CodeType) -> FunctionSource | None:
         return None
     ast.increment_lineno(tree, start - 1)
     indent = len(text) - len(text.lstrip())
-    return FunctionSource(tree.body[0], code.co_filename, indent)
+    return FunctionSource(tree.body[0], file, indent)
 
 
 def free_variables(function: FunctionType) -> dict[str, Any]:

@@ -6,6 +6,7 @@ A mechanism's text is the docstring of the file that computes it.
 from __future__ import annotations
 
 import inspect
+import os
 from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any, Literal
@@ -195,6 +196,26 @@ def parameters_of(config: TransformerConfig) -> Parameters:
     for name, parameter in model.named_parameters():
         counts[_part(name)] += parameter.numel()
     return Parameters(**counts)
+
+
+def check_memory(config: TransformerConfig, device: torch.device) -> None:
+    """Refuse to train a model that cannot fit, before any of it is made.
+
+    Weights, their gradients and AdamW's two moments are four values per parameter; activations come
+    on top.
+    """
+    total = parameters_of(config).total
+    needed = 4 * total * torch.finfo(getattr(torch, config.dtype)).bits // 8
+    if device.type == "cuda":
+        there = torch.cuda.get_device_properties(device).total_memory
+    else:
+        there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if needed > there:
+        raise WeftError(
+            f"the model has {total:,} parameters: training it takes {needed / 1e9:,.0f} GB, and "
+            f"{device.type} has {there / 1e9:,.0f} GB",
+            remedy="Make it smaller: model.width, model.hidden, model.layers",
+        )
 
 
 def _part(name: str) -> str:

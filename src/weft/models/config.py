@@ -6,11 +6,11 @@ that return one.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
-from weft.errors import WeftError, did_you_mean
+from weft.config import from_plain
 
 Kind = Literal["encoder", "decoder", "encoder-decoder"]
 Activation = Literal["clipped", "relu", "gelu", "swiglu"]
@@ -140,16 +140,5 @@ class TransformerConfig:
 
 
 def config_from_dict(values: dict[str, Any]) -> TransformerConfig:
-    """A config from plain values; an unknown or missing key is an error."""
-    known = [field.name for field in fields(TransformerConfig)]
-    for key in values:
-        if key not in known:
-            raise WeftError(
-                f"the model's config has an unknown key '{key}'",
-                remedy=did_you_mean(key, known).capitalize(),
-            )
-    try:
-        lists = {"hidden": tuple(values["hidden"]), "digits": tuple(values.get("digits", ()))}
-        return TransformerConfig(**{**values, **lists})
-    except (KeyError, TypeError) as error:
-        raise WeftError(f"the model's config is not complete: {error}") from None
+    """A config from plain values; an unknown or missing key, or a wrong type, is an error."""
+    return from_plain(TransformerConfig, values, "the model's config")

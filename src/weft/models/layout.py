@@ -7,9 +7,10 @@ multi-hot; a number has one. Heads' outputs are all zero where they are undefine
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from weft.config import from_plain
 from weft.errors import WeftError, did_you_mean
 
 Kind = Literal["categorical", "number", "set"]
@@ -84,10 +85,13 @@ class Layout(Mapping[str, Slot]):
         return [slot.as_dict() for slot in self.values()]
 
 
-def layout_from_list(slots: list[dict[str, Any]]) -> Layout:
-    """A layout from plain values."""
+def layout_from_list(slots: list[dict[str, Any]], what: str = "the model's layout") -> Layout:
+    """A layout from plain values; `what` names their source in messages."""
+    if not isinstance(slots, list):
+        raise WeftError(f"{what} is not a list")
     made = []
     for slot in slots:
-        values = tuple(frozenset(v) if isinstance(v, list) else v for v in slot["values"])
-        made.append(Slot(**{**slot, "values": values}))
+        found = from_plain(Slot, slot, what)
+        sets = tuple(frozenset(v) if isinstance(v, tuple) else v for v in found.values)
+        made.append(replace(found, values=sets))
     return Layout(tuple(made))

@@ -19,6 +19,11 @@ AT_LEAST_ONE = (
     "vocabulary", "outputs", "width", "key_width", "value_width", "layers", "window",
     "global_every",
 )  # fmt: skip
+LARGEST = 1 << 28
+"""The largest size: products of two stay far from what 64 bits hold."""
+LARGEST_COUNT = 1 << 12
+"""Of heads and layers."""
+LARGEST_POSITIONS = 1 << 20
 CHOICES = {
     "kind": ("encoder", "decoder", "encoder-decoder"),
     "attention": ATTENTIONS,
@@ -48,10 +53,34 @@ def check(config: TransformerConfig) -> None:
         _refuse("a SwiGLU has one hidden layer", "Give one hidden width")
 
 
+def _check_largest(config: TransformerConfig) -> None:
+    """Refuse sizes that no machine has room for, before they are multiplied or allocated."""
+    sizes = {key: getattr(config, key) for key in (*AT_LEAST_ONE, "random_offset")}
+    del sizes["layers"]  # below
+    sizes |= {"offsets": config.offsets or 0}
+    sizes |= {"hidden": max(config.hidden, default=0), "heads * width": config.heads * config.width}
+    for key in ("key_width", "value_width"):
+        sizes[f"heads * {key}"] = config.heads * getattr(config, key)
+    for key, size in sizes.items():
+        if size > LARGEST:
+            _refuse(f"{key} is {size:,}", f"It must be at most {LARGEST:,}")
+    counts = {"heads": LARGEST_COUNT, "layers": LARGEST_COUNT, "encoder_layers": LARGEST_COUNT}
+    for key, most in {**counts, "positions": LARGEST_POSITIONS}.items():
+        if (getattr(config, key) or 0) > most:
+            _refuse(f"{key} is {getattr(config, key):,}", f"It must be at most {most:,}")
+
+
 def _check_sizes(config: TransformerConfig) -> None:
     for key in AT_LEAST_ONE:
         if getattr(config, key) < 1:
             _refuse(f"{key} is {getattr(config, key)}", "It must be at least 1")
+    for width in config.hidden:
+        if width < 0:
+            _refuse(f"hidden has a layer of width {width}", "Widths must not be negative")
+    if (config.positions is not None and config.positions < 1) or (config.offsets or 0) < 0:
+        _refuse(f"positions is {config.positions} and offsets is {config.offsets}",
+                "Give at least 1 and 0, or leave them out")  # fmt: skip
+    _check_largest(config)
     for key in ("heads", "loops", "random_offset", "encoder_layers"):
         if getattr(config, key) < 0:
             _refuse(f"{key} is {getattr(config, key)}", "It must not be negative")

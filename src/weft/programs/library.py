@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import importlib.util
+import inspect
 import re
 import sys
 from dataclasses import dataclass
@@ -13,7 +14,9 @@ from types import ModuleType
 from typing import Any
 
 from weft.errors import WeftError, did_you_mean
+from weft.files import is_file, is_folder
 from weft.language.program import Program
+from weft.language.user_code import user_code
 
 
 @dataclass(frozen=True)
@@ -95,6 +98,9 @@ def program(name: str) -> Program:
     elif path in LIBRARY:
         found = LIBRARY[path].load()
     else:
+        if is_folder(path) or is_file(path):
+            what = f"{path} is a {'folder' if is_folder(path) else 'file'}, not a program"
+            raise WeftError(what, remedy="Give a library name (weft list) or path/file.py:Class")
         raise WeftError(
             f"there is no program '{path}'",
             remedy=f"Or name a class in a file, as path/file.py:Class; "
@@ -118,11 +124,10 @@ def _arguments(name: str, written: str | None) -> dict[str, Any]:
         return {}
     try:
         call = ast.parse(f"f({written})", mode="eval").body
-        assert isinstance(call, ast.Call)
-        if call.args or any(keyword.arg is None for keyword in call.keywords):
+        if not isinstance(call, ast.Call) or call.args or any(k.arg is None for k in call.keywords):
             raise _unreadable(name)
         return {str(k.arg): ast.literal_eval(k.value) for k in call.keywords}
-    except (SyntaxError, ValueError, AssertionError):
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise _unreadable(name) from None
 
 
@@ -140,14 +145,24 @@ def _made(name: str, found: Any, arguments: dict[str, Any]) -> Program:
         raise WeftError(
             f"'{name}' is not a program", remedy="Name a subclass of weft.Program, or an instance"
         )
-    try:
+    _check_parameters(name, found, arguments)
+    with user_code(f"'{name}' cannot be made"):
         made: Program = found(**arguments)
+    return made
+
+
+def _check_parameters(name: str, found: type[Program], arguments: dict[str, Any]) -> None:
+    """Refuse arguments that the program's `__init__` does not take, before it runs."""
+    constructor: Any = found.__init__
+    takes = inspect.signature(constructor if constructor is not object.__init__ else lambda self: 0)
+    shown = ", ".join(str(one) for one in list(takes.parameters.values())[1:])
+    try:
+        takes.bind(None, **arguments)
     except TypeError as error:
         raise WeftError(
             f"'{name}' cannot be made: {error}",
-            remedy=f"Give its parameters, as in {found.__name__}(n=3)",
+            remedy=f"Its parameters are ({shown})" if shown else "It has no parameters",
         ) from None
-    return made
 
 
 def _from_file(path: Path, attribute: str | None) -> Any:
@@ -164,6 +179,10 @@ def _from_file(path: Path, attribute: str | None) -> Any:
     }
     if attribute is None and len(programs) == 1:
         return next(iter(programs.values()))
+    if not programs:
+        raise WeftError(
+            f"{path} defines no program", remedy="Write a subclass of weft.Program in it"
+        )
     if attribute is None or attribute not in programs:
         missing = f"no program '{attribute}'" if attribute else f"{len(programs)} programs"
         raise WeftError(
@@ -174,21 +193,19 @@ def _from_file(path: Path, attribute: str | None) -> Any:
 
 
 def _import_file(path: Path) -> ModuleType:
-    if not path.is_file():
-        raise WeftError(f"there is no file {path}", remedy="Give the path of a Python file")
+    if not is_file(path):
+        what = f"{path} is a folder" if is_folder(path) else f"there is no file {path}"
+        raise WeftError(what, remedy="Give the path of a Python file")
     name = f"weft_program_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None
-    assert spec.loader is not None
+    if spec is None or spec.loader is None:
+        raise WeftError(f"{path} is not a Python file", remedy="Give a file that ends in .py")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:
-        spec.loader.exec_module(module)
-    except WeftError:
+        with user_code(f"{path} cannot be imported", remedy="Correct the file and try again"):
+            spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
         raise
-    except Exception as error:
-        raise WeftError(
-            f"{path} cannot be imported: {type(error).__name__}: {error}",
-            remedy="Correct the file and try again",
-        ) from None
     return module

@@ -16,6 +16,7 @@ from weft.interpreter.reference import run
 from weft.language.program import Program
 from weft.language.ranges import UNDEFINED
 from weft.language.source import source_hash
+from weft.language.user_code import sample_input
 from weft.programs import LIBRARY, program
 from weft.tasks.batch import Batch
 from weft.tasks.layouts import Format, Pairs
@@ -93,8 +94,8 @@ class ProgramOutput(Task):
     def _shortest(self) -> int:
         """About how many tokens the program's shortest inputs have."""
         try:
-            return len(self.made.sample(random.Random(0), 1))
-        except (ValueError, IndexError):  # none that short
+            return len(sample_input(self.made, random.Random(0), 1))
+        except WeftError:  # none that short
             return 1
 
     @property
@@ -160,9 +161,9 @@ class ProgramOutput(Task):
         missed, why = 0, ""
         while len(found) < size:
             try:
-                tokens = tuple(self.made.sample(chance, chance.randint(low, high)))
-            except (ValueError, IndexError) as error:  # there is none of this length
-                tokens, why = (), f": {error}"
+                tokens = tuple(sample_input(self.made, chance, chance.randint(low, high)))
+            except WeftError as error:  # there is none of this length
+                tokens, why = (), f": {error.what}"
             if low <= len(tokens) <= high:
                 found.append(tokens)
             else:
@@ -174,6 +175,17 @@ class ProgramOutput(Task):
                     remedy="Set `length` and `longer`, or override `sample(self, rng, length)`",
                 )
         return found
+
+    def _nothing(self, split: str, purpose: str, remedy: str) -> WeftError:
+        low, high = self.splits[split].axes["length"]
+        tokens = len(self.symbols)
+        return WeftError(
+            f"of its inputs of {low} to {high} tokens there are none {purpose}: with "
+            f"{tokens} token{'' if tokens == 1 else 's'} and one input in {1 / self.held_out:.0f} "
+            "kept for tests, they are too few",
+            subject=self.program,
+            remedy="Set `length` and `longer` higher, or declare more tokens",
+        )
 
     def is_rare(self, pairs: Pairs) -> Bools:
         """Short ones: there are few of them, at most, by the number of tokens."""

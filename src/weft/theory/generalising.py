@@ -24,6 +24,7 @@ from weft.interpreter.reference import has_halted
 from weft.interpreter.trace import Run
 from weft.language.program import Program, token_numbers
 from weft.language.rules import Rule
+from weft.language.user_code import expected_answer
 from weft.theory.fired import fired_resets, fired_rules, firing, holding
 from weft.theory.firing import Bools, Codes, Inputs, Ticks, Used, moments, observe
 from weft.theory.minimising import Minimal
@@ -211,7 +212,7 @@ def runs_of(program: Program, given: Sequence[Any], layers: int) -> list[Run | S
 def _answers(program: Program, given: Sequence[tuple[Any, ...]], layers: int) -> list[Any]:
     """What is right: what the program's task says, or what it computes where it has none."""
     if program.has_task:
-        return [program.task(list(tokens)) for tokens in given]
+        return [expected_answer(program, tokens) for tokens in given]
     return run_batch(program, given, layers=layers).results
 
 

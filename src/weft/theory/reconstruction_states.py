@@ -21,6 +21,7 @@ from weft.interpreter.batched import POSITIONS_AT_ONCE, BatchRun, in_parts, run_
 from weft.interpreter.reference import read_input
 from weft.language.program import Program, Variable, as_program
 from weft.language.ranges import UNDEFINED, Categorical
+from weft.language.user_code import sample_input
 
 Ints = NDArray[np.int64]
 _KEYS = 1 << 62  # keys of rows stay below this
@@ -124,7 +125,9 @@ def sample_inputs(
 ) -> list[Sequence[Any]]:
     """Random inputs of up to so many tokens, without those on which the program fails."""
     rng = random.Random(seed)
-    drawn = [program.sample(rng, rng.randint(1, longest)) for _ in range(count)]
+    drawn: list[Sequence[Any]] = [
+        sample_input(program, rng, rng.randint(1, longest)) for _ in range(count)
+    ]
     if _runs(program, drawn, layers):
         return drawn
     fitting = [tokens for tokens in drawn if _runs(program, [tokens], layers)]

@@ -16,12 +16,15 @@ import ast
 import gzip
 import random
 import re
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from weft.errors import WeftError, did_you_mean
+from weft.files import is_file, reason
 from weft.language.program import Program
+from weft.language.user_code import sample_input
 from weft.tasks import Task, solved_by, task
 from weft.tasks.own import ProgramOutput, own_parameters
 from weft.tasks.scan import Scan
@@ -52,7 +55,7 @@ def split_inputs(
         ['001', '011', '01', '111']
     """
     text = written.strip()
-    if Path(text).is_file():
+    if is_file(text):
         return list(_lines(Path(text)))
     by_length = LENGTH.fullmatch(text)
     if by_length is not None:
@@ -77,10 +80,10 @@ def _parameters(arguments: str, written: str) -> dict[str, Any]:
     quoted = WORD.sub(lambda found: f"={found[1].strip()!r}", arguments)
     try:
         call = ast.parse(f"f({quoted})", mode="eval").body
-        assert isinstance(call, ast.Call)
-        assert not call.args
+        if not isinstance(call, ast.Call) or call.args or not all(k.arg for k in call.keywords):
+            raise SyntaxError
         return {str(key.arg): ast.literal_eval(key.value) for key in call.keywords}
-    except (SyntaxError, ValueError, AssertionError):
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise WeftError(
             f"'{written}' has parameters that cannot be read",
             remedy="Write them as in addition(digits=3, longer=40):longer",
@@ -109,7 +112,7 @@ def _sampled(program: Program, by: re.Match[str], size: int, seed: int) -> list[
     if not 1 <= low <= high:
         raise WeftError(f"no input has '{by[0]}'", remedy="Give lengths from 1, as in length=3..20")
     rng = random.Random(seed)
-    return [list(program.sample(rng, rng.randint(low, high))) for _ in range(size)]
+    return [sample_input(program, rng, rng.randint(low, high)) for _ in range(size)]
 
 
 def _lines(path: Path) -> list[str]:
@@ -117,8 +120,10 @@ def _lines(path: Path) -> list[str]:
     try:
         data = path.read_bytes()
         text = (gzip.decompress(data) if path.suffix == ".gz" else data).decode("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise WeftError(f"{path} cannot be read: {error}", remedy="Give a text file") from None
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
+        raise WeftError(
+            f"{path} cannot be read: {reason(error)}", remedy="Give a text file"
+        ) from None
     found = [line.strip() for line in text.splitlines() if line.strip()]
     if not found:
         raise WeftError(f"{path} has no inputs", remedy="Write one input a line")

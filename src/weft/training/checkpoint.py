@@ -7,17 +7,23 @@ newest one that there is can be continued from.
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from weft.config import from_plain
 from weft.errors import WeftError
+from weft.files import reason
 from weft.training.files import read_json, replaced, write_json
 
 PREFIX = "checkpoint-"
+AGAIN = "Delete the run (weft runs NAME --delete) and train it again"
 Files = dict[str, dict[str, Tensor]]
 
 
@@ -119,11 +125,30 @@ def load(folder: Path) -> tuple[State, Files] | None:
     there = found(folder)
     if not there:
         return None
+    path = there[-1] / "state.json"
+    state = from_plain(State, read_json(path, AGAIN), str(path), AGAIN)
+    files = {file.stem: _tensors(file) for file in there[-1].glob("*.safetensors")}
+    if "model" not in files:
+        raise WeftError(f"{there[-1]} has no model.safetensors", remedy=AGAIN)
+    return state, files
+
+
+def _tensors(file: Path) -> dict[str, Tensor]:
     try:
-        state = State(**read_json(there[-1] / "state.json"))
-    except TypeError as error:
-        raise WeftError(f"{there[-1].name} is of another version: {error}") from None
-    return state, {file.stem: load_file(file) for file in there[-1].glob("*.safetensors")}
+        return load_file(file)
+    except (OSError, SafetensorError) as error:
+        raise WeftError(f"{file} cannot be read: {reason(error)}", remedy=AGAIN) from None
+
+
+@contextmanager
+def restoring(folder: Path) -> Iterator[None]:
+    """Tensors that do not fit the model of a run's config are an error that names the run."""
+    try:
+        yield
+    except (RuntimeError, ValueError, LookupError, TypeError) as error:
+        raise WeftError(
+            f"the checkpoint of {folder} does not fit its config.json", remedy=AGAIN
+        ) from error
 
 
 def without_optimiser(folder: Path) -> None:

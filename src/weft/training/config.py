@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
+from weft.config import from_plain, frozen, require, typed_fields
 from weft.errors import WeftError, did_you_mean
 from weft.models.config import TransformerConfig
-from weft.training.overriding import typed_fields
 from weft.training.supervision import ANSWERS, SupervisionConfig
 
 if TYPE_CHECKING:
@@ -27,6 +28,27 @@ FORMAT = 2
 DIGITS = tuple("0123456789")
 KINDS = {"tag": "encoder", "lm": "decoder", "seq2seq": "encoder-decoder"}
 """Which kind of model does a task of which format, unless another is asked for."""
+
+MOST = 1_000_000_000
+BOUNDS: dict[str, tuple[float, float]] = {
+    "steps": (1, MOST),
+    "batch": (1, 1_000_000),
+    "log_every": (1, MOST),
+    "seed": (0, 2**63 - 1),
+    "evaluation.every": (0, MOST),
+    "evaluation.size": (1, 10_000_000),
+    "evaluation.batch": (1, 1_000_000),
+    "schedule.warm_up": (0, MOST),
+    "schedule.floor": (0, 1),
+    "optimiser.betas": (0, 0.999999),
+    "optimiser.momentum": (0, 1),
+    "optimiser.weight_decay": (0, MOST),
+    "optimiser.clip": (0, math.inf),
+    "stop.patience": (1, MOST),
+    "stop.accuracy": (0, 1),
+    "stop.divergence": (0, math.inf),
+}
+"""Smallest and largest values; beyond them a run fails late, or never ends."""
 
 OptimiserName = Literal["adamw", "adafactor", "muon"]
 ScheduleName = Literal["cosine", "linear", "exponential", "inverse-sqrt", "constant"]
@@ -157,7 +179,7 @@ class TrainingConfig:
 
     def __post_init__(self) -> None:
         for name in ("parameters", "model"):
-            plain = {key: _frozen(value) for key, value in getattr(self, name).items()}
+            plain = {key: frozen(value) for key, value in getattr(self, name).items()}
             object.__setattr__(self, name, MappingProxyType(plain))
         _check(self)
 
@@ -199,7 +221,14 @@ class TrainingConfig:
         if any("abacus" in position.split("+") for position in positions):
             told["digits"] = _digits(task)
         given = {"outputs": task.outputs, "kind": kind, **told, **self.model}
-        return preset(self.preset, **{"vocabulary": len(task.vocabulary), **given})
+        made = preset(self.preset, **{"vocabulary": len(task.vocabulary), **given})
+        for key, needed in (("vocabulary", len(task.vocabulary)), ("outputs", task.outputs)):
+            if getattr(made, key) < needed:
+                _refuse(
+                    f"model.{key} is {getattr(made, key)}, and {task.called} has {needed}",
+                    f"Leave model.{key} out",
+                )
+        return made
 
 
 def _digits(task: Task) -> tuple[int, ...]:
@@ -229,24 +258,7 @@ def changed(config: Any) -> dict[str, Any]:
 
 def training_config(values: Mapping[str, Any]) -> TrainingConfig:
     """A config from plain values, as `as_dict` gives; an unknown key is an error."""
-    found: TrainingConfig = _from_dict(TrainingConfig, values, "the run's config")
-    return found
-
-
-def _from_dict(kind: type, values: Mapping[str, Any], what: str) -> Any:
-    wanted = typed_fields(kind)
-    ready: dict[str, Any] = {}
-    for key, value in values.items():
-        if key not in wanted:
-            remedy = did_you_mean(key, list(wanted)).capitalize()
-            raise WeftError(f"{what} has an unknown key '{key}'", remedy=remedy)
-        inner = wanted[key]
-        sub = isinstance(inner, type) and is_dataclass(inner)
-        ready[key] = _from_dict(inner, value, f"'{key}' of {what}") if sub else _frozen(value)
-    try:
-        return kind(**ready)
-    except TypeError as error:
-        raise WeftError(f"{what} is not complete: {error}") from None
+    return from_plain(TrainingConfig, values, "the run's config")
 
 
 def _plain(value: Any) -> Any:
@@ -259,32 +271,26 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _frozen(value: Any) -> Any:
-    return tuple(_frozen(inner) for inner in value) if isinstance(value, list | tuple) else value
-
-
 def _check(config: TrainingConfig) -> None:
     """Refuse what makes no sense, with the reason."""
-    known = list(typed_fields(TransformerConfig))
+    wanted = typed_fields(TransformerConfig)
+    known = list(wanted)
     for key in config.model:
         if key not in known:
             remedy = did_you_mean(key, known).capitalize()
             raise WeftError(f"a model has no '{key}'", subject="TrainingConfig", remedy=remedy)
-    for name in ("steps", "batch", "log_every"):
-        _at_least(getattr(config, name), 1, name)
-    _at_least(config.evaluation.every, 0, "evaluation.every")
-    _at_least(config.evaluation.size, 1, "evaluation.size")
-    _at_least(config.evaluation.batch, 1, "evaluation.batch")
-    _at_least(config.schedule.warm_up, 0, "schedule.warm_up")
+    require(config.model, {key: wanted[key] for key in config.model}, "TrainingConfig: model")
+    for key, (low, high) in BOUNDS.items():
+        part, _, name = key.rpartition(".")
+        value = getattr(getattr(config, part) if part else config, name)
+        for one in value if isinstance(value, tuple) else (value,):
+            if one is not None and not low <= one <= high:  # nan is in no range
+                bound = f"at most {high:,}" if one > high else f"at least {low:,}"
+                _refuse(f"{key} is {one:g}", f"It must be {bound}")
     if not 0 <= config.ema < 1:
         _refuse(f"ema is {config.ema:g}", "It is a decay from 0 up to, not including, 1")
-    if config.optimiser.lr <= 0:
-        _refuse(f"optimiser.lr is {config.optimiser.lr:g}", "It must be above 0")
-
-
-def _at_least(value: int, least: int, name: str) -> None:
-    if value < least:
-        _refuse(f"{name} is {value}", f"It must be at least {least}")
+    if not 0 < config.optimiser.lr < math.inf:
+        _refuse(f"optimiser.lr is {config.optimiser.lr:g}", "It must be above 0, and finite")
 
 
 def _refuse(what: str, remedy: str) -> None:

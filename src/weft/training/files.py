@@ -10,7 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from weft.errors import WeftError
+from weft.files import read_json as read_json
+from weft.files import read_text
 
 
 @contextmanager
@@ -51,24 +52,19 @@ def write_json(path: Path, value: Any) -> None:
         scratch.write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def read_json(path: Path) -> Any:
-    """A value from a JSON file."""
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise WeftError(f"{path.name} cannot be read: {error}") from None
-
-
 def read_lines(path: Path) -> list[dict[str, Any]]:
-    """The records of a log; what was cut off at its end is left out."""
+    """The records of a log, up to the first that is damaged, as by an interruption."""
     if not path.exists():
         return []
     found: list[dict[str, Any]] = []
-    for line in path.read_text(encoding="utf-8").splitlines():
+    for line in read_text(path, "Delete it: the run writes it again", damaged=True).splitlines():
         try:
-            found.append(json.loads(line))
-        except ValueError:
+            record = json.loads(line)
+        except (ValueError, RecursionError):
             break
+        if not isinstance(record, dict) or not isinstance(record.get("step"), int):
+            break
+        found.append(record)
     return found
 
 

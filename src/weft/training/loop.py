@@ -74,7 +74,12 @@ class Loop:
         self._first = True  # whether this process has made no step yet
         self.state = self._continued()
         self.metrics = self._log("metrics.jsonl")
-        self.evaluations = self._log("evaluations.jsonl")
+        try:
+            self.evaluations = self._log("evaluations.jsonl")
+        except BaseException:
+            if self.metrics is not None:
+                self.metrics.close()
+            raise
         self._total = torch.tensor(self.state.loss, dtype=torch.float64, device=device)
         self._read, self._recorded = 0, self.state.seconds  # tokens since a record, and when it was
         self._began = self._saved = time.perf_counter()
@@ -86,7 +91,8 @@ class Loop:
         if found is None:
             return State()
         state, tensors = found
-        self.learner.restore(tensors)
+        with checkpoint.restoring(self.folder):
+            self.learner.restore(tensors)
         checkpoint.restore_random(state, self.device)
         return state
 

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, Literal, TypeVar
 
+from weft.config import typed_fields
 from weft.errors import WeftError, did_you_mean
 from weft.tasks.parameters import guess
 
@@ -73,12 +74,6 @@ def _known(name: str, known: list[str], owner: str, whole: str) -> None:
         raise WeftError(
             f"'{whole}' is not known: {owner} has no '{name}'", remedy=remedy.capitalize()
         )
-
-
-def typed_fields(kind: type) -> dict[str, Any]:
-    """The fields of a dataclass with their types."""
-    hints = typing.get_type_hints(kind)
-    return {one.name: hints[one.name] for one in fields(kind)}
 
 
 def read(text: str, kind: Any, key: str = "the value") -> Any:

@@ -20,6 +20,7 @@ from weft.errors import WeftError
 from weft.interpreter.batched import run_batch
 from weft.language.program import Program, token_numbers
 from weft.language.ranges import UNDEFINED
+from weft.language.user_code import encode_text
 from weft.tasks import Batch, Split, Task
 from weft.tasks.layouts import Format, Pairs
 from weft.tasks.rows import Bools, Ints
@@ -117,8 +118,26 @@ class ProgramTask(Task):
 
     def encoded(self, batch: Batch) -> list[Sequence[Any]]:
         """The program's inputs for the task's own examples."""
-        asked = self.inner.asked(batch)
-        return [self.program.encode(one) if isinstance(one, str) else one for one in asked]
+        return [self._read(one) for one in self.inner.asked(batch)]
+
+    def _read(self, question: str | Sequence[Any]) -> Sequence[Any]:
+        """One question in the program's tokens; text goes through its `encode`."""
+        if not isinstance(question, str):
+            return question
+        try:
+            tokens = encode_text(self.program, question)
+            token_numbers(self.program, tokens)
+        except WeftError as error:
+            solve = ", ".join(self.inner.programs)
+            raise WeftError(
+                error.what,
+                subject=f"the program {self.program.name} does not take the inputs of the task "
+                f"{self.inner.called}",
+                remedy=f"Name a program that solves it: {solve}"
+                if solve
+                else "Name another program",
+            ) from None
+        return tokens
 
     @cached_property
     def seen(self) -> tuple[int, int]:

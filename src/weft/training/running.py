@@ -26,7 +26,9 @@ from typing import Any
 
 import torch
 
+from weft.config import from_plain
 from weft.errors import Interrupted, WeftError
+from weft.models.catalogue import check_memory
 from weft.tasks import Task
 from weft.training import checkpoint
 from weft.training.config import TrainingConfig
@@ -80,7 +82,7 @@ def train(
     with _told(folder), Interrupts() as interrupts:
         where = device_of(device)
         found = task_of(config) if task is None else in_tokens_of_program(config, task)
-        config.model_config(found)  # mistakes show before there is a folder
+        check_memory(config.model_config(found), where)  # mistakes show before there is a folder
         check_splits(config, found)
         with (
             joined(where) as group,
@@ -229,10 +231,7 @@ def finished(folder: Path) -> Result | None:
     path = folder / "result.json"
     if not path.exists():
         return None
-    try:
-        return Result(**read_json(path))
-    except TypeError as error:
-        raise WeftError(f"{path} is not the result of a run: {error}") from None
+    return from_plain(Result, read_json(path, checkpoint.AGAIN), str(path), checkpoint.AGAIN)
 
 
 def _is_memory(error: BaseException) -> bool:

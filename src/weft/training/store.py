@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from weft.errors import WeftError, did_you_mean
+from weft.files import named
 from weft.tasks.parameters import guess
 from weft.training.config import TrainingConfig, training_config
 from weft.training.files import read_json, read_lines
@@ -23,7 +24,11 @@ if TYPE_CHECKING:
 
 UNFINISHED = "unfinished"
 """The status of a run that has not ended."""
-CONDITION = re.compile(r"([\w.-]+)\s*(<=|>=|!=|=|<|>)\s*(.*)")
+CONDITION = re.compile(r"([\w.-]+)\s*(<=|>=|!=|==|=|<|>)\s*([^<>=!()]*(?:\(.*\))?)")
+OTHER_WORDS = re.compile(r"(^|\s)(or|not|and|in|is)(\s|$)|[|&]")
+EQUAL = ("=", "!=")
+FORMS = "Write key=value, or != < > <= >= in place of =; join several by 'and'"
+AGAIN = "Delete the run (weft runs NAME --delete) and train it again"
 
 
 @dataclass(frozen=True)
@@ -40,7 +45,9 @@ class Run:
     @cached_property
     def config(self) -> TrainingConfig:
         """What it is."""
-        return training_config(read_json(self.folder / "config.json"))
+        path = self.folder / "config.json"
+        with named(path, AGAIN):
+            return training_config(read_json(path, AGAIN))
 
     @cached_property
     def result(self) -> Result | None:
@@ -49,9 +56,20 @@ class Run:
 
         return finished(self.folder)
 
+    @cached_property
+    def problem(self) -> str:
+        """Why its files cannot be read; empty if they can."""
+        try:
+            _ = self.result, (self.folder / "config.json").exists() and self.config
+        except WeftError as error:
+            return error.line
+        return ""
+
     @property
     def status(self) -> str:
-        """How it ended, or `unfinished`."""
+        """How it ended, or `unfinished`, or `unreadable`."""
+        if self.problem:
+            return "unreadable"
         return UNFINISHED if self.result is None else self.result.status
 
     def metrics(self) -> list[dict[str, Any]]:
@@ -87,11 +105,14 @@ class Run:
         if found is None:
             raise WeftError(f"the run {self.name} has no weights yet", remedy="Train it first")
         model = model_of(self.config, task_of(self.config) if task is None else task)
-        model.load_state_dict(found[1].get("ema", found[1]["model"]))
+        with checkpoint.restoring(self.folder):
+            model.load_state_dict(found[1].get("ema", found[1]["model"]))
         return model.to(device).eval()
 
     def values(self) -> dict[str, Any]:
         """All that can be asked about it, by `key.sub`."""
+        if self.problem:
+            return {"name": self.name, "status": self.status, "message": self.problem}
         found = {"name": self.name, "status": self.status, **flat(self.config.as_dict())}
         if self.result is not None:
             ended = self.result
@@ -116,6 +137,8 @@ class RunStore:
 
     def runs(self) -> list[Run]:
         """All of them, the oldest first."""
+        if self.folder.exists() and not self.folder.is_dir():
+            raise WeftError(f"{self.folder} is a file", remedy="Give the folder of all runs")
         there = [path.parent for path in self.folder.glob("*/config.json")]
         return [Run(path) for path in sorted(there, key=_age)]
 
@@ -125,30 +148,36 @@ class RunStore:
         if len(found) == 1:
             return found[0]
         known = [run.name for run in self.runs()]
+        if not self.folder.is_dir():
+            raise WeftError(f"there is no folder {self.folder}", remedy="Name it with --runs")
         if not found:
-            raise WeftError(
-                f"there is no run '{name}' in {self.folder}", remedy=did_you_mean(name, known)
-            )
+            remedy = did_you_mean(name, known).capitalize()
+            raise WeftError(f"there is no run '{name}' in {self.folder}", remedy=remedy)
         remedy = f"Give more of its name: {', '.join(run.name for run in found)}"
         raise WeftError(f"several runs begin with '{name}'", remedy=remedy)
 
     def query(self, *conditions: str) -> list[Run]:
         """The runs for which all conditions hold, such as `task=parity` or `accuracy.train>0.99`.
 
-        A run to which a key does not apply, as one that has not ended, does not count.
+        A condition is a key, one of = != < > <= >= and a value; several may be joined by `and`. A
+        run to which a key does not apply, as one that has not ended, does not count.
         """
         runs = self.runs()
-        asked = [_read(condition) for condition in conditions]
-        known = sorted({key for run in runs for key in run.values()})
-        for key, _, _ in asked:
+        asked = [_read(one) for condition in conditions for one in clauses(condition)]
+        values = [run.values() for run in runs]
+        known = sorted({key for one in values for key in one})
+        for key, sign, _ in asked:
             if runs and key not in known:
                 remedy = did_you_mean(key, known).capitalize()
                 raise WeftError(f"no run has a value '{key}'", remedy=remedy)
+            kinds = {type(one[key]) for one in values if key in one}
+            if sign not in EQUAL and kinds and not kinds & {int, float}:
+                raise WeftError(f"'{key}' is not a number, so {sign} says nothing", remedy=FORMS)
         return [run for run in runs if all(_holds(run.values(), *one) for one in asked)]
 
     def compare(self, runs: Sequence[Run]) -> dict[str, list[Any]]:
         """The keys in which configs differ, with the value of each run; None where it has none."""
-        flats = [flat(run.config.as_dict()) for run in runs]
+        flats = [{} if run.problem else flat(run.config.as_dict()) for run in runs]
         keys = dict.fromkeys(key for one in flats for key in one)
         values = {key: [one.get(key) for one in flats] for key in keys}
         return {key: some for key, some in values.items() if any(v != some[0] for v in some)}
@@ -177,11 +206,25 @@ def _age(folder: Path) -> tuple[float, str]:
     return (folder / "config.json").stat().st_mtime, folder.name
 
 
+def clauses(condition: str) -> list[str]:
+    """The parts of a condition that `and` joins.
+
+    Example:
+        >>> from weft.training.store import clauses
+        >>> clauses("steps>100 and seed=0")
+        ['steps>100', 'seed=0']
+    """
+    return [part.strip() for part in re.split(r"\s+and\s+", condition.strip())]
+
+
 def _read(condition: str) -> tuple[str, str, Any]:
     found = CONDITION.fullmatch(condition)
-    if found is None:
-        raise WeftError(f"'{condition}' is no condition", remedy="As in task=parity or step>100")
-    return found[1], found[2], guess(found[3])
+    if found is None or OTHER_WORDS.search(found[3]):
+        raise WeftError(f"'{condition}' is not a condition", remedy=FORMS)
+    sign, value = found[2].replace("==", "="), guess(found[3].strip("'\""))
+    if sign not in EQUAL and not isinstance(value, int | float):
+        raise WeftError(f"'{condition}' compares with '{value}', not a number", remedy=FORMS)
+    return found[1], sign, value
 
 
 def _holds(values: Mapping[str, Any], key: str, sign: str, wanted: Any) -> bool:
@@ -191,7 +234,9 @@ def _holds(values: Mapping[str, Any], key: str, sign: str, wanted: Any) -> bool:
     wanted = list(wanted) if isinstance(wanted, tuple) else wanted
     if key == "name":
         wanted = str(wanted)
-    if sign in ("=", "!="):
+    if isinstance(value, list) and not isinstance(wanted, list):
+        wanted = [wanted]  # model.hidden=8 is what one writes for a list of one
+    if sign in EQUAL:
         return bool(value == wanted) == (sign == "=")
     if not isinstance(value, int | float) or not isinstance(wanted, int | float):
         return False

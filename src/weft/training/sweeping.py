@@ -32,6 +32,7 @@ from pathlib import Path
 from typing import Any
 
 from weft.errors import Interrupted, WeftError, did_you_mean
+from weft.files import read_text, reason
 from weft.training.config import TrainingConfig
 from weft.training.interrupts import SIGNALS, Interrupts
 from weft.training.overriding import override
@@ -53,15 +54,24 @@ class Cell:
 def read_sweep(path: Path) -> list[Cell]:
     """The cells of a sweep's file, in the order of its grid; the last key varies fastest."""
     try:
-        values = tomllib.loads(path.read_text())
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise WeftError(f"{path} cannot be read: {error}", remedy="Give a TOML file") from None
+        values = tomllib.loads(read_text(path, "Give a TOML file"))
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise WeftError(f"{path} is not TOML: {reason(error)}", remedy="Correct it") from None
     for key in values:
         if key not in PARTS:
             remedy = did_you_mean(key, list(PARTS)).capitalize()
             raise WeftError(f"{path} has an unknown part '{key}'", remedy=remedy)
     if not isinstance(values.get("task"), str):
         raise WeftError(f"{path} names no task", remedy='Write task = "parity", say, at its top')
+    for key in ("all", "grid"):
+        if not isinstance(values.get(key, {}), dict):
+            raise WeftError(f"{path}: '{key}' is not a table", remedy=f"Write [{key}] above it")
+    for key, value in values.get("all", {}).items():
+        if isinstance(value, dict):
+            raise WeftError(
+                f"{path}: '{key}' of [all] is a table",
+                remedy=f'Write keys with dots in quotes, as in "{key}.lr" = 0.001',
+            )
     grid = _grid(path, values.get("grid", {}))
     return cells(values["task"], values.get("all", {}), grid)
 

@@ -18,12 +18,15 @@ from typing import Any
 import numpy as np
 from numpy.lib.format import open_memmap
 
+from weft.config import require
 from weft.errors import WeftError
+from weft.files import output_folder, reason
 from weft.language.program import Program, as_program
 from weft.training.files import read_json, replaced, write_json
 from weft.training.trace_data import MOST, Array, Packing, Tally, TraceSet, counted
 
 FORMAT = 1
+AGAIN = "Extract the traces again"
 ARRAYS = ("states", "averages", "after", "counts")
 
 
@@ -47,13 +50,12 @@ def extract(
         most: how many states are kept in memory; more are put aside on disk while counting.
     """
     program, folder = as_program(program), Path(folder)
+    output_folder(folder, holds="traces", marker="traces.json")
     packing = Packing(program)
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent) as aside:
         tally, count = counted(packing, inputs, Path(aside), layers=layers, most=most)
         total = _merge_parts(tally, Path(aside))
-        if folder.exists() and not (folder / "traces.json").exists():
-            raise WeftError(f"{folder} is there and holds no traces", remedy="Give another name")
         shutil.rmtree(folder, ignore_errors=True)
         with replaced(folder) as scratch:
             scratch.mkdir()
@@ -124,7 +126,10 @@ def _described(packing: Packing, name: str, inputs: int, states: int) -> dict[st
 def load(folder: str | Path, program: Program | type[Program]) -> TraceSet:
     """Traces from their folder; large arrays stay on disk until they are read."""
     folder, program = Path(folder), as_program(program)
-    told = read_json(folder / "traces.json")
+    told = read_json(folder / "traces.json", AGAIN)
+    require(
+        told, {"program": str, "inputs": int, "states": int}, str(folder / "traces.json"), AGAIN
+    )
     packing = Packing(program)
     wanted = _described(packing, told["program"], told["inputs"], told["states"])
     for key, value in wanted.items():
@@ -139,5 +144,8 @@ def load(folder: str | Path, program: Program | type[Program]) -> TraceSet:
 
 
 def _read(path: Path) -> Array:
-    found: Array = np.load(path, mmap_mode="r", allow_pickle=False)
+    try:
+        found: Array = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
+        raise WeftError(f"{path} cannot be read: {reason(error)}", remedy=AGAIN) from None
     return found

@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from weft.compiler.matrices import encoding
+from weft.errors import WeftError
 from weft.language.program import Program
 from weft.models.layout import Layout
 from weft.training.trace_data import Array, Packing, TraceSet
@@ -72,6 +73,12 @@ class VectorPairs:
     def __init__(self, traces: TraceSet, layout: Layout, device: torch.device) -> None:
         self.encoder = encoder_of(traces.program, layout)
         self.count = len(traces)
+        if not self.count:
+            raise WeftError(
+                "its runs have no states to learn from",
+                subject=traces.program.name,
+                remedy="Take inputs with at least one token, on which it runs at least one layer",
+            )
         self._ends = torch.from_numpy(np.cumsum(traces.counts)).to(device)
         self._total = traces.occurrences
         self._dense: tuple[Tensor, Tensor] | None = None

@@ -53,7 +53,7 @@ class Result:
             `failed`.
         step: how many steps were made.
         accuracy: of every split, at the end.
-        loss: of every split, at the end.
+        loss: of every split, at the end; None if it is not finite.
         best: the highest accuracy of the set that decides when it stops; None if nothing does.
         best_step: when that was.
         tokens: how many were read.
@@ -66,7 +66,7 @@ class Result:
     status: str
     step: int
     accuracy: dict[str, float]
-    loss: dict[str, float]
+    loss: dict[str, float | None]
     best: float | None
     best_step: int
     tokens: int

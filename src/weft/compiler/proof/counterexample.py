@@ -17,6 +17,7 @@ from weft.interpreter.batched import BatchRun, run_batch
 from weft.interpreter.reference import StepFailure, step
 from weft.language.program import Program
 from weft.language.ranges import UNDEFINED, show_value
+from weft.language.user_code import sample_input
 from weft.models.transformer import DTYPES, Transformer
 
 INPUTS = 192
@@ -168,9 +169,8 @@ def _inputs(program: Program, longest: int | None) -> Iterator[list[int]]:
     lengths = [2 + number * min(limit, 24) // INPUTS for number in range(INPUTS)]
     for length in lengths:
         try:
-            tokens = list(program.sample(rng, length))
-            drawn = list(program.vocabulary.all_numbers(tokens))
-        except Exception:  # a sample of the user's own that fails is reported by `weft check`
+            drawn = list(program.vocabulary.all_numbers(sample_input(program, rng, length)))
+        except WeftError:  # a sample of the user's own that fails is reported by `weft check`
             return
         if drawn and len(drawn) <= limit:
             yield drawn
