@@ -176,6 +176,19 @@ def test_half_precision(kernel) -> None:
     compare(kernel, inputs(130 if ON_GPU else 70, 32, 32, dtype=torch.float16), tolerance=2e-3)
 
 
+def test_gates_in_half_precision_are_told_no_remainders(kernel) -> None:
+    """What rounding leaves of rows that sum to 0 would add up in the gradients of gates."""
+    *tensors, grad = inputs(128, 32, 32, dtype=torch.float16, batch=1)
+    mine = [x.clone().requires_grad_() for x in tensors]
+    exact = [x.double().requires_grad_() for x in tensors]
+    kernel(*mine[:3], 0.2, sums=mine[3]).backward(grad)
+    formula(*exact[:3], 0.2, exact[3], None).backward(grad.double())
+    of_sums, right = mine[3].grad.double(), exact[3].grad
+    assert float(of_sums.sum(-1).abs().max() / right.abs().max()) < 1e-5
+    of_gates = [x.flip(-1).cumsum(-1) for x in (of_sums, right)]
+    assert error(*of_gates) < (2e-3 if ON_GPU else 4e-4)
+
+
 def test_a_row_that_sees_nothing_is_zero(kernel) -> None:
     """The first keys are padding, so the first queries see nothing; no gradient is NaN."""
     q, k, v, c, grad = (x.clone().requires_grad_() for x in inputs(70, 16, 16))

@@ -143,9 +143,12 @@ def test_stick_breaking_is_its_formula(
 
 
 def test_sticks_that_last_are_broken_to_the_end() -> None:
-    """Where nearly nothing is taken, no key is left out; where one takes all, the rest is."""
+    """No key is left out if little is taken at each, or nearly nothing; after one that takes all,
+    the rest are.
+    """
     *inputs, d_out = drawn(80, 16, 16, 0.5)
     inputs[0][..., 0], inputs[1][..., 0] = 4.0, -6.0
+    inputs[1][1, 0, :, 0] = -2.8
     inputs[1][:, 1, ::20, 0] = 60.0
     agree(
         lambda q, k, v: stick_breaking_attention(q, k, v, 0.25, scene_of(80)),
