@@ -80,13 +80,15 @@ def same_streams(
 
 
 @pytest.mark.parametrize("form", ["single", "sets"])
-@pytest.mark.parametrize("constraints", [False, True])
+@pytest.mark.parametrize("reading", [None, "weights", "logic", "exclusive"])
 @pytest.mark.parametrize("name", SMALL)
-def test_on_its_training_set_it_does_the_same(name: str, constraints: bool, form: Any) -> None:
+def test_on_its_training_set_it_does_the_same(name: str, reading: Any, form: Any) -> None:
     program, given_ = weft.program(name), samples(name)
-    found = minimal(program, given_, constraints=constraints, form=form)
-    assert not list(found.program.rules.overlaps())
-    assert is_minimal(found.rules, found.used) or not constraints
+    full: dict[str, Any] = {"constraints": True, "reading": reading} if reading else {}
+    found = minimal(program, given_, form=form, **full)
+    if reading in (None, "exclusive"):
+        assert not list(found.program.rules.overlaps())
+    assert is_minimal(found.rules, found.used, reading=found.reading) or not reading
     for tokens, layers in zip(given_[:5], found.used.layers, strict=False):
         same_streams(program, found.program, tokens, layers)
     before, after = weft.run_batch(program, given_), weft.run_batch(found.program, given_)
@@ -276,13 +278,14 @@ def test_no_inputs_and_no_tries_are_refused() -> None:
 
 def test_of_several_orders_the_shortest_result_is_taken() -> None:
     program, given_ = weft.program("dyck"), samples("dyck", 4)
-    found = {seed: minimal(program, given_, constraints=True, seed=seed) for seed in (None, 0, 1)}
+    full: dict[str, Any] = {"constraints": True, "reading": "exclusive"}
+    found = {seed: minimal(program, given_, **full, seed=seed) for seed in (None, 0, 1)}
     counts = {seed: count_constraints(each.rules) for seed, each in found.items()}
     assert len(set(counts.values())) > 1  # the order matters here
     assert found[None].order == "documented"
     assert found[1].order == "seed 1"
-    assert all(is_minimal(each.rules, each.used) for each in found.values())
-    best = minimal(program, given_, constraints=True, tries=3)
+    assert all(is_minimal(each.rules, each.used, reading="exclusive") for each in found.values())
+    best = minimal(program, given_, **full, tries=3)
     assert count_constraints(best.rules) == min(counts.values())
     shortest = min(counts, key=lambda seed: counts[seed])
     assert best.order == found[shortest].order

@@ -121,7 +121,7 @@ def row(name: str) -> list[str]:
 
 
 def test_the_page_says_which_programs_theorem_1_fails_on() -> None:
-    text = PAGE.read_text(encoding="utf-8")
+    text = PAGE.read_text(encoding="utf-8").partition("## On the library")[2]
     rows = [[cell.strip() for cell in line.strip("|").split("|")]
             for line in re.findall(r"^\| `.*\|$", text, re.MULTILINE)]  # fmt: skip
     assert rows == [row(name) for name in CATEGORICAL]

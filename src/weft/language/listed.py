@@ -95,7 +95,8 @@ class _Decision:
         first, *others = (self.rules[rule] for rule in left)
         for other in others:
             if other.new != first.new and self.partial:
-                return self.make.apply(_disagree, self.make.read(self.name), lazy=True)
+                fails = self.make.apply(_disagree, self.make.read(self.name), lazy=True)
+                return self.make.written(fails, other.where or _NOWHERE)
             if other.new != first.new:
                 raise WeftError(
                     f"two rules that can hold together disagree: `{first.show(self.variables)}`, "
