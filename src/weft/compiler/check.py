@@ -146,8 +146,8 @@ def compare_interpreters(
     if one == other:
         return None
     if isinstance(one, str) or isinstance(other, str):
-        said = [run if isinstance(run, str) else "no error" for run in (one, other)]
-        return Difference(tuple(tokens), 0, -1, "the error", *said, source=BATCHED)
+        expected, found = (run if isinstance(run, str) else "no error" for run in (one, other))
+        return Difference(tuple(tokens), 0, -1, "the error", expected, found, BATCHED)
     assert one.trace is not None
     assert other.trace is not None
     pairs = zip(one.trace.layers, other.trace.layers, strict=False)
@@ -159,8 +159,9 @@ def compare_interpreters(
                     if repr(values[0]) != repr(values[1]):
                         where = (tuple(tokens), number, position, name)
                         return Difference(*where, *values, source=BATCHED)
-    found = (one.layers, other.layers)
-    return Difference(tuple(tokens), min(found), -1, "the number of layers", *found, source=BATCHED)
+    ran, also_ran = one.layers, other.layers
+    last = min(ran, also_ran)
+    return Difference(tuple(tokens), last, -1, "the number of layers", ran, also_ran, BATCHED)
 
 
 BATCHED = "batched interpreter"

@@ -59,7 +59,7 @@ def run_batch(
     for number, chunk in enumerate(_chunks(bounds)):
         chunks[chunk] = number
         batch = Batch(engine, chunk, numbers, bounds, results, ran)
-        given = {"layers": layers, "max_layers": max_layers}
+        given: dict[str, Any] = {"layers": layers, "max_layers": max_layers}
         try:
             failed = batch.run(limit, must_halt, trace)
         except AlwaysFails:

@@ -244,8 +244,8 @@ class _Search:
         calls = [(node, scope) for node, scope in self.nodes if isinstance(node, ast.Call)]
         before = -1
         while before != (before := sum(len(scope.states) for scope in self.scopes.values())):
-            for node, scope in calls:
-                self._hand_on(node, scope)
+            for call, scope in calls:
+                self._hand_on(call, scope)
             for node, scope in self.nodes:
                 if isinstance(node, FUNCTION_NODES):
                     self._give_defaults(node, scope)

@@ -142,6 +142,13 @@ class CompactLayer:
     biases: tuple[Tensor, ...]
     last_bias: Tensor | None
 
+    def work(self, tokens: Tensor) -> int:
+        """About how many multiplications a layer takes for a batch (b l)."""
+        positions, length = tokens.numel(), tokens.shape[-1]
+        matrices = [*self.weights, *(m for h in self.comparing for m in (h.query, h.key))]
+        compared = sum(len(h.query) + len(h.values) for h in self.comparing)
+        return positions * (sum(matrix.numel() for matrix in matrices) + length * compared)
+
     def embed(self, tokens: Tensor) -> Tensor:
         """The first stream (d b l)."""
         stream = self.embedding.index_select(1, tokens.flatten()).view(-1, *tokens.shape)

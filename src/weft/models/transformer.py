@@ -28,6 +28,7 @@ from weft.models.reading import read_stream
 from weft.models.running import CompactRunning, Running, Watcher, injects, run_tapped
 from weft.models.scene import Scene
 from weft.models.taps import Tap, recording, replacing, within
+from weft.models.threads import threads_for
 
 WHOLE = 12
 """So many layers are compiled as one."""
@@ -244,8 +245,11 @@ class Transformer(nn.Module):
         small = None if plain or not tokens.numel() else self.compacted()
         if small is None:
             state = Running(self, self.embed(tokens, scene), lengths, scene)
-        else:
-            state = CompactRunning(small, tokens, lengths)
+            return self._run_layers(state, layers, watch)
+        with threads_for(small.work(tokens), tokens.device):
+            return self._run_layers(CompactRunning(small, tokens, lengths), layers, watch)
+
+    def _run_layers(self, state: Running, layers: int | None, watch: Watcher | None) -> Output:
         number, limit = 0, self._limit(layers)
         state.finish(number)
         while state.rows.numel() and number < limit:
