@@ -69,7 +69,13 @@ class Plan:
 def compact(model: Transformer) -> CompactLayer | None:
     """The shared layer of a model with its zeros left out; None where it has no such form."""
     config = model.config
-    if config.layers > 1 or not config.sink or config.norm != "none" or config.canon:
+    if (
+        config.layers > 1
+        or not config.hidden
+        or not config.sink
+        or config.norm != "none"
+        or config.canon
+    ):
         return None
     if config.scaled or set(config.encodings) - {"learned"}:
         return None

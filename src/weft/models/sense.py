@@ -84,6 +84,8 @@ def _check_sizes(config: TransformerConfig) -> None:
     for key in ("heads", "loops", "random_offset", "encoder_layers"):
         if getattr(config, key) < 0:
             _refuse(f"{key} is {getattr(config, key)}", "It must not be negative")
+    if config.offsets is not None and config.offsets < 0:
+        _refuse(f"offsets is {config.offsets}", "It must not be negative")
     if config.max_length is not None and config.max_length < 1:
         _refuse(f"max_length is {config.max_length}", "It must be at least 1")
     if config.tied and config.vocabulary != config.outputs:

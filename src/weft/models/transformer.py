@@ -116,6 +116,10 @@ class Transformer(nn.Module):
             self._compacted = now, compact(self)
         return self._compacted[1]
 
+    def refresh(self) -> None:
+        """Forget the compacted layer: weights changed through `.data` are not noticed otherwise."""
+        self._compacted = None
+
     # Running
 
     def forward(

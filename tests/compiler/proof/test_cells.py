@@ -10,7 +10,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from weft.compiler.proof.cells import Cells, Column, Network, network_of, prove_cells
+from weft.compiler.proof.cells import Cells, Network, exact_column, network_of, prove_cells
 from weft.compiler.proof.rounding import PRECISIONS, grid, is_exact_product
 
 SIZES = (2, 3, 2)
@@ -27,9 +27,8 @@ def network(seed: int, clipped: bool, depth: int, scale: float) -> tuple[Network
     biases = [stored(np.round(rng.normal(size=after)) * scale) for after in widths[1:]]
     starts = np.cumsum([0, *SIZES])
     columns = tuple(
-        Column(str(n), part, part, np.zeros(size, bool))
+        exact_column(str(n), weights[0][:, starts[n] : starts[n + 1]], np.eye(size))
         for n, size in enumerate(SIZES)
-        for part in [weights[0][:, starts[n] : starts[n + 1]]]
     )
     made = network_of(
         columns,
@@ -37,6 +36,7 @@ def network(seed: int, clipped: bool, depth: int, scale: float) -> tuple[Network
         tuple(biases),
         clipped=clipped,
         precision=PRECISIONS["float32"],
+        held=np.zeros((1, 2)),
     )
     return made, [*weights, *biases]
 

@@ -29,6 +29,8 @@ from weft.language.program import Head
 from weft.models.config import TransformerConfig
 from weft.models.layout import Layout
 
+Offsets = list[tuple[int, float]]
+
 
 @dataclass(frozen=True)
 class Attention:
@@ -53,23 +55,30 @@ class Attention:
         for row in output:
             if not all(is_power_of_two(float(entry)) for entry in row[row != 0]):
                 raise Unproved(f"head {number} scales what it copies, so it may round")
+        if ((value != 0).astype(int) @ (output != 0).astype(int) > 1).any():
+            raise Unproved(f"head {number} copies along several channels, which may cancel")
         written: Array = value @ output
         return written
 
-    def offsets(self, number: int, max_length: int | None) -> list[tuple[int, float]]:
-        """The offsets that can occur, each with its bias; the outermost stand for all beyond."""
+    def offsets(self, number: int, head: Head | None, max_length: int | None) -> Offsets:
+        """The offsets that can occur, each with its bias; the farthest stand for all beyond.
+
+        They reach beyond all offsets that have a bias of their own and all that the head names.
+        """
         window = self.config.offsets
-        farthest = None if max_length is None else max_length - 1
-        if window is None:
-            return [(0, 0.0)]
-        row = self.matrix("bias", number)
-        pairs = [(place - window - 1, float(bias)) for place, bias in enumerate(row)]
-        return [
-            (offset, bias)
-            for offset, bias in pairs
-            if (farthest is None or abs(offset) <= farthest)
-            and not (self.config.causal and offset > 0)
-        ]
+        named = [abs(o) for o in head.offsets] if head is not None and head.offsets else []
+        farthest = 1 + max([0, *named, *([] if window is None else [window + 1])])
+        if max_length is not None:
+            farthest = min(farthest, max_length - 1)
+        last = 0 if self.config.causal else farthest
+        found = []
+        for offset in range(-farthest, last + 1):
+            bias = 0.0
+            if window is not None:
+                place = min(max(offset, -window - 1), window + 1) + window + 1
+                bias = float(self.matrix("bias", number)[place])
+            found.append((offset, bias))
+        return found
 
 
 def check_attention(
@@ -110,7 +119,7 @@ def _check_scores(attention: Attention, number: int, head: Head, invariant: Inva
     margin = precision.vanishes
     wide = np.float64 if precision.softmax_bits == 53 else np.float32
     of_match: dict[int, float] = {}  # the score of all matches, for each query
-    for offset, bias in attention.offsets(number, invariant.max_length):
+    for offset, bias in attention.offsets(number, head, invariant.max_length):
         if np.isnan(bias) or bias == np.inf:
             raise Unproved(f"its bias at offset {offset} is not a number")
         biased: Array = np.add(scores, bias, dtype=wide).astype(np.float64)
@@ -172,7 +181,7 @@ def _check_clearing(
         raise Unproved(f"{subject} compares positions")
     sink = float(attention.tensors["layers.0.attention.sink"][number])
     margin = PRECISIONS[attention.config.dtype].vanishes
-    for offset, bias in attention.offsets(number, invariant.max_length):
+    for offset, bias in attention.offsets(number, None, invariant.max_length):
         if offset == 0 and not (np.isfinite(bias) and bias - sink >= margin):
             raise Unproved(f"{subject} does not attend to its own position")
         if offset != 0 and not bias - sink <= -margin:

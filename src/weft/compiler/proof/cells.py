@@ -18,7 +18,8 @@ from functools import cached_property
 
 import numpy as np
 
-from weft.compiler.proof.rounding import NOTHING, Array, Precision, grid
+from weft.compiler.proof.findings import Unproved
+from weft.compiler.proof.rounding import LARGEST, NOTHING, Array, Precision, grid
 
 
 @dataclass(frozen=True)
@@ -30,12 +31,30 @@ class Column:
         low: the least that each value adds.
         high: the greatest.
         inexact: which values (v) are not exact in the stream: averages and mixtures.
+        size: the greatest sum of absolute values (u) that is added up for a value.
+        step: the grid (u) that the products of exact values lie on.
     """
 
     name: str
     low: Array
     high: Array
     inexact: Array
+    size: Array
+    step: Array
+
+
+def exact_column(name: str, weights: Array, values: Array) -> Column:
+    """A variable whose values are exact in the stream.
+
+    Args:
+        name: the variable.
+        weights: of the first layer, on the dimensions of its slot (u d).
+        values: what the slot holds for each value (v d).
+    """
+    added = weights @ values.T
+    size = (np.abs(weights) @ np.abs(values).T).max(-1, initial=0)
+    step = grid(weights).min(-1, initial=NOTHING) + int(grid(values).min(initial=0))
+    return Column(name, added, added, np.zeros(len(values), bool), size, np.minimum(step, NOTHING))
 
 
 @dataclass(frozen=True)
@@ -47,12 +66,14 @@ class Rounding:
         worst: how far rounding can take the input of each (u) if they are not.
         later: for each further affine map, which rows add up exactly: given whole inputs, and given
             multiples of what the layer below puts out.
+        held: what the entries that the last map is added to hold at most (o).
         roundoff: the largest relative error of one rounding.
     """
 
     first: Array
     worst: Array
     later: tuple[tuple[Array, Array], ...]
+    held: Array
     roundoff: float
 
 
@@ -82,7 +103,13 @@ class Network:
         return replace(
             self,
             columns=tuple(
-                replace(column, low=column.low[kept], high=column.high[kept])
+                replace(
+                    column,
+                    low=column.low[kept],
+                    high=column.high[kept],
+                    size=column.size[kept],
+                    step=column.step[kept],
+                )
                 for column in self.columns
             ),
             weights=(self.weights[0][:, kept], *self.weights[1:]),
@@ -106,7 +133,8 @@ class Network:
 
     def close_bounds(self, masks: tuple[Array, ...]) -> tuple[Array, Array]:
         """Closer bounds (c o): thresholds of the same sum are looked at together."""
-        low, high, error, _ = self._inputs(masks)
+        least_sum, most_sum, error, _ = self._sums(masks)
+        low, high = least_sum + self.biases[0], most_sum + self.biases[0]
         weight = self.weights[0]
         reached = self._activate(low - error), self._activate(high + error)
         loose = (error > 0) & (reached[0] != reached[1])
@@ -121,13 +149,14 @@ class Network:
             most += reached[1][:, alone] @ up + reached[0][:, alone] @ down
         for units in groups:
             first = units[0]
-            sums = np.stack([low[:, first], high[:, first]], -1) - self.biases[0][first]
+            sums = np.stack([least_sum[:, first], most_sum[:, first]], -1)
             points = self._turns(sums, self.biases[0][units])
             added = self._activate(points[..., None] + self.biases[0][units]) @ weight[:, units].T
             slack = error[:, units] @ np.abs(weight[:, units]).T
             least += added.min(1) - slack
             most += added.max(1) + slack
-        return self._onwards(*self._rounded(0, *reached, least, most, loose))
+        open_ = reached[0] != reached[1]  # what lies between whole bounds need not be whole
+        return self._onwards(*self._rounded(0, *reached, least, most, loose, open_))
 
     @cached_property
     def thresholds(self) -> tuple[Array, list[Array]]:
@@ -149,8 +178,13 @@ class Network:
 
         Ranges say by how much each variable moves each input.
         """
+        low, high, error, ranges = self._sums(masks)
+        return low + self.biases[0], high + self.biases[0], error, ranges
+
+    def _sums(self, masks: tuple[Array, ...]) -> tuple[Array, Array, Array, list[Array]]:
+        """The same without the units' own biases."""
         count = len(masks[0]) if masks else 1
-        low = np.broadcast_to(self.biases[0], (count, len(self.biases[0]))).copy()
+        low = np.zeros((count, len(self.biases[0])))
         high = low.copy()
         ranges = []
         rounds = np.broadcast_to(~self.rounding.first, low.shape).copy()
@@ -178,7 +212,14 @@ class Network:
         return self._rounded(place, low, high, least, most, loose)
 
     def _rounded(
-        self, place: int, low: Array, high: Array, least: Array, most: Array, loose: Array
+        self,
+        place: int,
+        low: Array,
+        high: Array,
+        least: Array,
+        most: Array,
+        loose: Array,
+        between: Array | None = None,
     ) -> tuple[Array, Array, Array]:
         """Bounds after an affine map, widened in rows that may round.
 
@@ -188,12 +229,15 @@ class Network:
         used = (weight != 0).astype(float).T
         of_whole, of_steps = self.rounding.later[place]
         broken = (low != np.floor(low)) | (high != np.floor(high))
+        broken = broken if between is None else broken | between
         exact = np.where(broken.astype(float) @ used > 0, of_steps[None], of_whole[None])
         rounds = ~exact | (loose.astype(float) @ used > 0)
         if not rounds.any():
             return least, most, rounds
         size = np.maximum(np.abs(low), np.abs(high)) @ np.abs(weight).T + np.abs(bias)
         terms = ((low != 0) | (high != 0)).astype(float) @ used + (bias != 0)
+        if place == len(self.weights) - 1:  # it may be added to the stream term by term
+            size, terms = size + self.rounding.held, terms + 1
         products = (broken | (high > 1)).astype(float) @ used
         error = 1.01 * self.rounding.roundoff * size * (np.maximum(terms - 1, 0) + products)
         error = np.where(rounds, error, 0.0)
@@ -217,6 +261,7 @@ def network_of(
     *,
     clipped: bool,
     precision: Precision,
+    held: Array,
 ) -> Network:
     """A network, with what can be said of its rounding.
 
@@ -226,30 +271,35 @@ def network_of(
         biases: of all affine maps.
         clipped: whether units are clipped at 1.
         precision: the number format.
+        held: what the stream holds where the last map is added to it (values, o).
     """
     bits = precision.bits
     lowest, sizes = grid(biases[0]), np.abs(biases[0])
     terms = np.ones(len(sizes))
     for column in columns:
-        parts = np.maximum(np.abs(column.low), np.abs(column.high))
-        sizes = sizes + parts.max(-1, initial=0)
-        terms = terms + parts.shape[1] * (parts.max(-1, initial=0) > 0)
-        for part in (column.low,) if column.low is column.high else (column.low, column.high):
-            exact = part[:, ~column.inexact]
-            lowest = np.minimum(lowest, grid(exact).min(-1, initial=NOTHING))
+        sizes = sizes + column.size
+        terms = terms + column.low.shape[1] * (column.size > 0)
+        lowest = np.minimum(lowest, column.step)
     first = sizes <= _power(lowest + bits)
     worst = (terms + 2) * precision.roundoff * sizes
     below, largest, later = np.minimum(lowest, 0), sizes, []
-    for weight, bias in zip(weights, biases[1:], strict=True):
+    most_held = np.abs(held).max(0, initial=0)
+    for place, (weight, bias) in enumerate(zip(weights, biases[1:], strict=True)):
         largest = np.minimum(largest, 1.0) if clipped else largest
         steps, of_bias = grid(weight), grid(bias)
         whole = np.minimum(steps.min(-1, initial=NOTHING), of_bias)
         scaled = np.where(weight != 0, steps + below, NOTHING)
         lowest = np.minimum(scaled.min(-1, initial=NOTHING), of_bias)
         largest = np.abs(weight) @ largest + np.abs(bias)
+        if place == len(weights) - 1:
+            of_held = grid(held).min(0, initial=NOTHING)
+            whole, lowest = np.minimum(whole, of_held), np.minimum(lowest, of_held)
+            largest = largest + most_held
         later.append((largest <= _power(whole + bits), largest <= _power(lowest + bits)))
         below = np.minimum(lowest, 0)
-    rounding = Rounding(first, worst, tuple(later), precision.roundoff)
+    if not (sizes.max(initial=0) < LARGEST and largest.max(initial=0) < LARGEST):
+        raise Unproved("sums of the feed-forward may overflow")
+    rounding = Rounding(first, worst, tuple(later), most_held, precision.roundoff)
     return Network(columns, weights, biases, clipped, rounding)
 
 

@@ -13,8 +13,8 @@ import numpy as np
 
 from weft.compiler.proof.rounding import Array, is_power_of_two
 
-SMALLEST = 2.0**-30
-"""The smallest factor at which nothing is lost to underflow on the way through a few layers."""
+SMALLEST_GAIN = 2.0**-60
+"""Means are multiples of at least 2^-50: scaled by this, they are still far from underflow."""
 
 
 def is_cleared(
@@ -28,7 +28,8 @@ def is_cleared(
         dimension: where the number lies.
         span: its least and greatest value, rounding included.
     """
-    ends = [(sign, max(0.0, sign * end)) for sign, end in zip((-1, 1), span, strict=True)]
+    low, high = span if any(span) else (0.0, 1.0)  # what always holds 0 is not written either
+    ends = [(-1, max(0.0, -low)), (1, max(0.0, high))]
     return all(most == 0 or _factor(weights, biases, dimension, s, most) == -1 for s, most in ends)
 
 
@@ -69,5 +70,6 @@ def _gain(row: Array, bias: float, on: dict[int, float], most: float) -> float |
     if not inputs:
         return 0.0
     weight, factor = inputs[0]
-    exact = is_power_of_two(weight) and SMALLEST <= abs(weight) <= 1 / SMALLEST
-    return weight * factor if exact else None
+    gain = weight * factor
+    exact = is_power_of_two(weight) and SMALLEST_GAIN <= abs(gain) <= 1 / SMALLEST_GAIN
+    return gain if exact else None

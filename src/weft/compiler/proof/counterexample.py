@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -23,10 +24,13 @@ from weft.models.transformer import DTYPES, Transformer
 INPUTS = 192
 """How many inputs are run in search of one that differs."""
 
-BATCH = 64
+BATCH = 16
 """How many of them are run at once."""
 
-LAYERS = 256
+SECONDS = 3.0
+"""After so long, no more are tried."""
+
+LAYERS = 64
 """How many layers an input is run for, at most."""
 
 
@@ -105,9 +109,20 @@ def find_input(
         program: the program.
         inputs: token numbers of the only inputs that count; None for any.
     """
-    candidates = _inputs(program, model.config.max_length) if inputs is None else iter(inputs)
-    chosen = sorted(itertools.islice(candidates, INPUTS), key=len)
+    longest = model.config.max_length
+    limit = longest if isinstance(longest, int) else None  # a config may hold anything
+    candidates = _inputs(program, limit) if inputs is None else iter(inputs)
+    size = program.vocabulary.size or 1
+    fitting = (
+        numbers
+        for numbers in candidates
+        if numbers and max(numbers) < size and (limit is None or len(numbers) <= limit)
+    )
+    chosen = sorted(itertools.islice(fitting, INPUTS), key=len)
+    began = time.perf_counter()
     for begin in range(0, len(chosen), BATCH):
+        if time.perf_counter() - began > SECONDS:
+            break
         found = _compare(model, program, chosen[begin : begin + BATCH])
         if found is not None:
             return found

@@ -14,7 +14,7 @@ from typing import Any
 from weft.compiler.proof.findings import Unproved
 from weft.compiler.proof.invariant import Invariant
 from weft.interpreter.reference import StepFailure, step
-from weft.language.diagrams import Decision
+from weft.language.diagrams import Decision, Diagram
 from weft.language.expressions import FAILED, Expression, reads
 from weft.language.program import Program
 from weft.language.ranges import UNDEFINED
@@ -27,7 +27,7 @@ def failing_states(invariant: Invariant) -> tuple[str, ...]:
     """Why steps from listed values fail, each reason once, with its line."""
     found: dict[str, None] = {}
     for state in _candidates(invariant):
-        whole = _completed(invariant.program, state)
+        whole = _completed(invariant, state)
         reason = _reason(invariant.program, whole)
         if reason is None:
             raise Unproved(f"the step does not fail in {state}, though its updates do")
@@ -36,31 +36,33 @@ def failing_states(invariant: Invariant) -> tuple[str, ...]:
 
 
 def _candidates(invariant: Invariant) -> Iterator[dict[str, Any]]:
-    for update in invariant.diagrams.values():
+    program = invariant.program
+    variables = {**program.variables, **invariant.variables}
+    left_out = (name for name in program.updates.written if name not in invariant.diagrams)
+    others = (Diagram(n, program.updates.values[n], variables, apart=True) for n in left_out)
+    for update in (*invariant.diagrams.values(), *others):
         yield from islice(update.failures(), STATES)
     make = invariant.program.updates.make
     for effect in invariant.program.updates.effects:
         node: Expression = effect.node
         if isinstance(node, type(make.true)):
             continue
-        names = reads(node, *(test for test, _ in effect.path))
-        if not set(names) <= set(invariant.variables):
-            continue
         for test, held in reversed(effect.path):
             node = (
                 make.choice(test, node, make.true) if held else make.choice(test, make.true, node)
             )
-        diagram = Decision(reads(node), invariant.variables, apart=True)
+        diagram = Decision(reads(node), variables, apart=True)
         diagram.root = diagram._of(node, exact=True)
         if any(result is FAILED for result in diagram.results()):
             yield from islice(diagram.failures(), STATES)
 
 
-def _completed(program: Program, state: dict[str, Any]) -> dict[str, Any]:
-    """The state with a value for every variable; which one does not matter."""
+def _completed(invariant: Invariant, state: dict[str, Any]) -> dict[str, Any]:
+    """The state with a listed value for every variable; which one does not matter."""
+    variables = {**invariant.program.variables, **invariant.variables}
     return {
         name: state.get(name, UNDEFINED if variable.is_head else variable.range.values[0])
-        for name, variable in program.variables.items()
+        for name, variable in variables.items()
     }
 
 

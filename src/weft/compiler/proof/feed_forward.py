@@ -8,16 +8,24 @@ units that subtract what stands there, or by both.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from weft.compiler.proof.cells import Cells, Column, Network, network_of, prove_cells
+from weft.compiler.proof.cells import (
+    Cells,
+    Column,
+    Network,
+    exact_column,
+    network_of,
+    prove_cells,
+)
 from weft.compiler.proof.clearing import is_cleared
 from weft.compiler.proof.findings import Unproved
 from weft.compiler.proof.invariant import Invariant, listed_mask
-from weft.compiler.proof.rounding import LONGEST, PRECISIONS, Array
+from weft.compiler.proof.rounding import LONGEST, NOTHING, PRECISIONS, Array
 from weft.compiler.proof.stream import encode, rounded
 from weft.language.diagrams import Put
 from weft.language.expressions import reads
@@ -40,7 +48,7 @@ class FeedForward:
         weights: of every affine map, in float64.
         biases: the same.
         cleared: dimensions that heads of the next layer clear.
-        rounds: whether mixtures in slots of heads are rounded; an assumption if not.
+        rounds: whether mixtures in slots of heads round; an assumption if not.
     """
 
     invariant: Invariant
@@ -93,7 +101,8 @@ class FeedForward:
         slot = self.layout[name]
         final = self.invariant.program.updates.values[name]
         names = {self.invariant.owner(other) for other in reads(final)} | {name}
-        network = self.network(list(range(slot.start, slot.start + slot.size)), names)
+        dimensions = list(range(slot.start, slot.start + slot.size))
+        network = self.network(dimensions, names, np.stack(list(self._targets(name).values())))
         outcome = prove_cells(network, self._cells(name, network))
         if outcome.doubt is not None:
             masks = dict(zip((c.name for c in network.columns), outcome.doubt, strict=True))
@@ -104,8 +113,11 @@ class FeedForward:
             )
         return outcome.cells
 
-    def network(self, dimensions: list[int], names: set[str]) -> Network:
-        """The units that these entries depend on, and the variables that those read."""
+    def network(self, dimensions: list[int], names: set[str], held: Array) -> Network:
+        """The units that these entries depend on, and the variables that those read.
+
+        `held` is what the entries hold before, for each value (values, entries).
+        """
         kept = [np.asarray(dimensions)]
         for weight in reversed(self.weights):
             kept.append(np.flatnonzero((weight[kept[-1]] != 0).any(0)))
@@ -126,6 +138,7 @@ class FeedForward:
             tuple(bias[units] for bias, units in zip(self.biases, kept, strict=True)),
             clipped=self.config.activation == "clipped",
             precision=PRECISIONS[self.config.dtype],
+            held=held,
         )
 
     def _column(self, name: str, first: Array) -> Column:
@@ -134,24 +147,25 @@ class FeedForward:
         weights = first[:, self.layout[name].dimensions]
         values = encode(variable)
         if not variable.is_head:
-            least = most = weights @ rounded(values, self.config.dtype).T
-            return Column(name, least, most, np.zeros(len(values), bool))
+            return exact_column(name, weights, rounded(values, self.config.dtype))
         undefined = np.zeros((len(weights), 1))
         if name in self.invariant.means:
             low, high = self._number_bounds(name)
             ends = np.stack([weights * low, weights * high])
             least, most = np.hstack([ends.min(0), undefined]), np.hstack([ends.max(0), undefined])
-            return Column(name, least, most, np.arange(len(values) + 1) < len(values))
-        exact = weights @ values.T
+            inexact = np.arange(len(values) + 1) < len(values)
+            size = np.abs(ends).max((0, 2), initial=0)
+            return Column(name, least, most, inexact, size, np.full(len(weights), NOTHING))
+        column = exact_column(name, weights, np.vstack([values, np.zeros_like(values[:1])]))
         if not self.invariant.can_mix(name):
-            both = np.hstack([exact, undefined])
-            return Column(name, both, both, np.zeros(len(values) + 1, bool))
-        listed = exact[:, self.invariant.codes(name)]
+            return column
+        listed = column.low[:, self.invariant.codes(name)]
         slack = 1 + self._mixture_slack(name) if self.rounds else 1.0
-        least = np.hstack([exact, slack * np.minimum(listed.min(-1, keepdims=True, initial=0), 0)])
-        most = np.hstack([exact, slack * np.maximum(listed.max(-1, keepdims=True, initial=0), 0)])
-        mixed = np.arange(len(values) + 1) == len(values)
-        return Column(name, least, most, mixed & self.rounds)
+        least, most = column.low.copy(), column.high.copy()
+        least[:, -1] = slack * np.minimum(listed.min(-1, initial=0), 0)
+        most[:, -1] = slack * np.maximum(listed.max(-1, initial=0), 0)
+        inexact = (np.arange(len(values) + 1) == len(values)) & self.rounds
+        return replace(column, low=least, high=most, inexact=inexact, size=slack * column.size)
 
     def _mixture_slack(self, name: str) -> float:
         """By how much rounding can let the weights of a mixture add up to more than 1."""
@@ -201,13 +215,24 @@ class FeedForward:
                 for mine, mask in zip(masks, cell, strict=True):
                     mine.append(mask)
                 after = result.value if isinstance(result, Put) else old
-                added = targets[after] - targets[old]
+                added = self._difference(name, targets[after], targets[old], slacks[after])
                 least.append(added - slacks[after])
                 most.append(added + slacks[after])
         if not least:
             nothing = np.zeros((0, self.layout[name].size))
             return Cells(tuple(mask[None][:0] for mask in full), nothing, nothing)
         return Cells(tuple(np.stack(mask) for mask in masks), np.stack(least), np.stack(most))
+
+    def _difference(self, name: str, after: Array, old: Array, slack: Array) -> Array:
+        """What is to be added to a slot, in float64; `Unproved` if that rounds too much."""
+        added: Array = after - old
+        if not isinstance(self.invariant.program.variables[name].range, Number):
+            return added
+        for one, other, found, allowed in zip(after, old, added, slack, strict=True):
+            exact = Fraction(float(one)) - Fraction(float(other))
+            if abs(Fraction(float(found)) - exact) > Fraction(float(allowed)) / 4:
+                raise Unproved(f"the numbers of '{name}' are too far apart to be compared exactly")
+        return added
 
     def _targets(self, name: str) -> dict[Any, Array]:
         """What the slot of a variable holds for each of its values."""

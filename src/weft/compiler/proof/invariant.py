@@ -16,6 +16,7 @@ from weft.compiler.certificate import Certificate
 from weft.compiler.proof.findings import Unproved
 from weft.compiler.proof.means import Means, possible_means
 from weft.compiler.proof.rounding import Precision
+from weft.errors import WeftError
 from weft.interpreter.batched import run_batch
 from weft.language.diagrams import Diagram, Put
 from weft.language.expressions import reads
@@ -240,13 +241,21 @@ def _check_steps(invariant: Invariant) -> None:
 def _check_inputs(invariant: Invariant, inputs: tuple[tuple[int, ...], ...]) -> None:
     """On these inputs alone: run them, and see that every value is listed."""
     program = invariant.program
+    if not inputs:
+        raise Unproved("the certificate names no input")
     for tokens in inputs:
         if any(number >= (program.vocabulary.size or 1) for number in tokens):
             raise Unproved("the certificate's inputs have tokens that the program has not")
         if invariant.max_length is not None and len(tokens) > invariant.max_length:
             raise Unproved("the certificate's inputs are longer than the model's longest input")
     named = [[program.vocabulary.name(number) for number in tokens] for tokens in inputs]
-    for name, seen in run_batch(program, named, trace=True).observed().items():
+    try:
+        observed = run_batch(program, named, trace=True).observed()
+    except WeftError as error:
+        raise Unproved(
+            f"the program fails on one of the certificate's inputs: {error.what}"
+        ) from None
+    for name, seen in observed.items():
         if name in invariant.variables:
             variable = program.variables[name]
             defined = {code for code in seen if code < len(variable)}

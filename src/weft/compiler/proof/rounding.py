@@ -51,6 +51,13 @@ LONGEST = 1 << 20
 """How many positions "any length" means to rounding: counts stay exact, and errors small."""
 
 
+SMALLEST = 2.0**-30
+"""Weights are 0, or between this and its reciprocal."""
+
+LARGEST = 2.0**100
+"""Sums of absolute values stay below this: nothing overflows in float32."""
+
+
 def grid(values: Array) -> Array:
     """The exponents g for which each value is an odd multiple of 2^g; `NOTHING` for 0."""
     mantissa, exponent = np.frexp(np.asarray(values, np.float64))

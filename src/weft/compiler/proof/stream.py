@@ -47,6 +47,8 @@ def rounded(values: Array, dtype: str) -> Array:
 
 def check_layout(program: Program, layout: Layout) -> None:
     """Every slot is that of its variable, and no two overlap unless they are the same head."""
+    if not all(slot.size for slot in layout.values()):
+        raise Unproved("a variable has no dimension in the stream")
     for name, slot in layout.items():
         if name not in program.variables:
             raise Unproved(f"the layout has a variable '{name}', which the program has not")
@@ -116,7 +118,14 @@ def expected_config(program: Program, model: Transformer) -> TransformerConfig:
 
 def check_config(program: Program, model: Transformer) -> None:
     """Every field is what the program asks for."""
-    config, expected = model.config, expected_config(program, model)
+    config = model.config
+    if program.vocabulary.size is None:
+        raise Unproved("the program does not say which tokens there are")
+    if not config.hidden or (config.offsets is not None and config.offsets < 0):
+        raise Unproved("the config has no hidden layer, or a negative number of offsets")
+    if config.max_length is not None and type(config.max_length) is not int:
+        raise Unproved(f"config.max_length is {config.max_length!r}")
+    expected = expected_config(program, model)
     for field in fields(TransformerConfig):
         mine, wanted = getattr(config, field.name), getattr(expected, field.name)
         if mine != wanted or type(mine) is not type(wanted):

@@ -17,6 +17,8 @@ import time
 from dataclasses import dataclass, replace
 from typing import Literal
 
+import numpy as np
+
 from weft.compiler.certificate import Certificate
 from weft.compiler.proof.attention import check_attention
 from weft.compiler.proof.counterexample import find_input, find_state
@@ -24,12 +26,12 @@ from weft.compiler.proof.exclusions import failing_states
 from weft.compiler.proof.feed_forward import FeedForward
 from weft.compiler.proof.findings import Shown, Unproved
 from weft.compiler.proof.invariant import Invariant, check_certificate
-from weft.compiler.proof.rounding import PRECISIONS, Array
+from weft.compiler.proof.rounding import PRECISIONS, SMALLEST, Array
 from weft.compiler.proof.semantics import check_semantics
 from weft.compiler.proof.stream import check_config, check_layout, check_tables
 from weft.language.expressions import deep_recursion
 from weft.language.program import Program
-from weft.models.transformer import Transformer
+from weft.models.transformer import DTYPES, Transformer
 
 Verdict = Literal["proved", "wrong", "undecided"]
 
@@ -45,7 +47,8 @@ class Proof:
         reason: why it is not proved.
         counterexample: a state or an input on which weights and program differ; it was run.
         failing: why the program's own step fails in some states; nothing is proved of those.
-        unrounded: heads whose mixtures were taken as real numbers, without rounding errors.
+        unrounded: heads without a margin for rounding. Once one has selected several positions, the
+            stream is right up to rounding alone.
         limits: the inputs that it holds for.
     """
 
@@ -71,7 +74,7 @@ class Proof:
             found.append(f"states where the step fails ({'; '.join(self.failing)})")
         if self.unrounded:
             names = ", ".join(self.unrounded)
-            found.append(f"rounding errors where a head selects several positions ({names})")
+            found.append(f"rounding errors once a head has selected several positions ({names})")
         return tuple(found)
 
     def __str__(self) -> str:
@@ -101,6 +104,7 @@ def prove(
         'proved'
     """
     began = time.perf_counter()
+    model.refresh()
     proving = _Proving(model, program, certificate)
     reason, shown = "", None
     try:
@@ -175,9 +179,10 @@ class _Proving:
             )
 
     def _check_feed_forward(self, feed_forward: FeedForward) -> int:
-        """All updates; if they hold for mixtures as real numbers alone, this is an exclusion.
+        """All updates. If they hold for mixtures of real numbers alone, this is an exclusion.
 
-        Level 0 gives its units no margin for the rounding of a mixture.
+        Level 0 is the ALTA paper's construction, which gives its units no margin for the rounding
+        of a mixture.
         """
         assert self.invariant is not None
         try:
@@ -199,12 +204,19 @@ class _Proving:
 
 
 def _tensors(model: Transformer) -> dict[str, Array]:
-    """The weights in float64; only biases on offsets may be minus infinity, and none may be NaN."""
+    """The weights in float64, all of the config's number format and of moderate size.
+
+    Biases on offsets may be minus infinity. Everything else is 0 or between 2^-30 and 2^30, so that
+    no product on the way overflows or underflows.
+    """
     found: dict[str, Array] = {}
     for name, tensor in model.state_dict().items():
+        if tensor.dtype != DTYPES[model.config.dtype]:
+            raise Unproved(f"{name} is {tensor.dtype}, the config says {model.config.dtype}")
         array: Array = tensor.double().cpu().numpy()
-        finite = array if not name.endswith("attention.bias") else array[array > -float("inf")]
-        if not bool((abs(finite) < float("inf")).all()):
-            raise Unproved(f"{name} has an entry that is not finite")
+        checked = array[array != -np.inf] if name.endswith("attention.bias") else array
+        size = np.abs(checked[checked != 0])
+        if not ((size >= SMALLEST) & (size <= 1 / SMALLEST)).all():
+            raise Unproved(f"{name} has an entry that is not a number, or not of moderate size")
         found[name] = array
     return found

@@ -41,6 +41,8 @@ class Softmax(Mixing):
 
 def with_sink(scores: Tensor, sink: Tensor) -> Tensor:
     """Softmax over keys and a sink (h), whose own weight is left out."""
+    if not scores.shape[-1]:
+        return scores  # an input without tokens
     sink = sink.to(scores.dtype)[None, :, None, None]
     most = torch.maximum(scores.amax(-1, keepdim=True), sink)
     powers = (scores - most).exp()
