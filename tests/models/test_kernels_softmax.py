@@ -150,12 +150,14 @@ def test_a_window(kernel, window: int) -> None:
     compare(kernel, inputs(90, 16, 16, batch=1), window=window)
 
 
+@pytest.mark.usefixtures("_order")
 def test_documents_of_any_length(kernel) -> None:
     length = 150 if ON_GPU else 75
     begins = torch.rand(2, length, generator=torch.Generator().manual_seed(0)) < 0.06
     compare(kernel, inputs(length, 16, 16), documents=begins.cumsum(-1).to(DEVICE))
 
 
+@pytest.mark.usefixtures("_order")
 def test_documents_within_a_window(kernel) -> None:
     length = 130 if ON_GPU else 90
     documents = (torch.arange(length, device=DEVICE) // 60)[None]
