@@ -121,7 +121,8 @@ ESCAPES = [
     "while z.a:\n    t = str(z)\n    z.a -= 1", "z.b = 1 if z.a else id(z) % 3",
     "try:\n    z.b = len(str(z)) % 3\nexcept Exception:\n    z.b = 2", "t = z()", "t = KEPT[z]",
     "t = dict(**z)", "t = (lambda *s: len(s))(z)", "t = (lambda **s: len(s))(s=z)",
-    "def f(a, *s):\n    return len(s)\nt = f(1, z)", "t = many(1, z)", "t = many(1, z=z)", "t = z + 1", "t = -z", "t = z.a if z else 0",
+    "def f(a, *s):\n    return len(s)\nt = f(1, z)", "t = many(1, z)", "t = many(1, z=z)",
+    "t = z + 1", "t = -z", "t = z.a if z else 0",
 ]  # fmt: skip
 
 
