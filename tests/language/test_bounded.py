@@ -40,6 +40,11 @@ def swallowing(v):
         return 1
 
 
+def ones():
+    while True:
+        yield 1
+
+
 def counting():
     return sum(itertools.count())
 
@@ -66,6 +71,9 @@ ENDLESS = {
     "a partial helper": "z.b = functools.partial(forever)(z.a)",
     "a key": "z.b = max(1, 2, key=forever)",
     "a class": "for i in Ever():\n    pass",
+    "a generator in a builtin": "z.b = sum(ones())",
+    "a generator in a loop": "for i in ones():\n    pass",
+    "a generator of a generator": "z.b = max(i for i in ones())",
     "a long range": "for i in range(10**12):\n    pass",
     "handlers": "while True:\n    try:\n        pass\n    except Exception:\n        pass",
     "a comprehension": "z.b = [i for i in range(10**12)][0]",

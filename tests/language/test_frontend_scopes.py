@@ -424,7 +424,10 @@ def test_a_step_that_is_too_expensive_is_refused(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(machine, "MOST_WORK", 200_000)
-    with within(10), pytest.raises(weft.WeftError, match="too much work") as caught:
+    with (
+        within(10),
+        pytest.raises(weft.WeftError, match=r"too much work|a loop does not end") as caught,
+    ):
         small(EXPENSIVE[name], DOUBLING).updates  # noqa: B018
     assert caught.value.where is not None
     assert caught.value.remedy

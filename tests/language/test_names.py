@@ -93,6 +93,10 @@ def cached(state):
     return state.a
 
 
+def many(first, *rest, **named):
+    return len(rest) + len(named)
+
+
 def deeper(state):
     return named(state)
 """
@@ -116,7 +120,9 @@ ESCAPES = [
     "match z:\n    case _:\n        z.b = 1", "with z:\n    pass", "assert z", "raise z",
     "while z.a:\n    t = str(z)\n    z.a -= 1", "z.b = 1 if z.a else id(z) % 3",
     "try:\n    z.b = len(str(z)) % 3\nexcept Exception:\n    z.b = 2", "t = z()", "t = KEPT[z]",
-    "t = dict(**z)", "t = z + 1", "t = -z", "t = z.a if z else 0",
+    "t = dict(**z)", "t = (lambda *s: len(s))(z)", "t = (lambda **s: len(s))(s=z)",
+    "def f(a, *s):\n    return len(s)\nt = f(1, z)", "t = many(1, z)", "t = many(1, z=z)",
+    "t = z + 1", "t = -z", "t = z.a if z else 0",
 ]  # fmt: skip
 
 

@@ -72,6 +72,8 @@ class _Counter:
     def enter(self, frame: FrameType, event: str, argument: Any) -> Callable[..., Any] | None:
         if not has_loop(frame.f_code):
             return None
+        if frame.f_trace is not None:  # a generator that goes on
+            return frame.f_trace
         stuck = self_loops(frame.f_code)
         frame.f_trace_opcodes = bool(stuck)
         return self._lines(stuck)

@@ -340,6 +340,10 @@ class _Search:
         named = [k.arg for k in node.keywords if k.arg and self._is_state(k.value, scope)]
         if not places and not named:
             return
+        for local in self._local_functions(callee, scope):
+            if _into_rest(local.args, places, named):
+                yield Escape("it is stored", self.source.location(node))
+                return
         for function in self._outer_functions(callee, scope):
             why = unreadable(function) if callable(function) else None
             if why is not None:
@@ -347,6 +351,11 @@ class _Search:
                 return
             source = function_source(getattr(function, "__func__", function))
             offset = isinstance(function, MethodType)
+            if source is not None and _into_rest(
+                source.node.args, [p + offset for p in places], named
+            ):
+                yield Escape("it is stored", self.source.location(node))
+                return
             parameters = source.parameters[offset:] if source is not None else []
             for place in (*places, *(parameters.index(n) for n in named if n in parameters)):
                 yield from _uses(function, place, self.seen)
@@ -393,6 +402,14 @@ class _Items(ast.expr):
     def __init__(self, value: ast.expr) -> None:
         super().__init__()
         self.value = value
+
+
+def _into_rest(given: ast.arguments, places: list[int], names: list[str]) -> bool:
+    """Whether arguments at these places and of these names end up in `*args` or `**kwargs`."""
+    known = [argument.arg for argument in (*given.posonlyargs, *given.args)]
+    keywords = {*known, *(argument.arg for argument in given.kwonlyargs)}
+    many = given.vararg is not None and any(place >= len(known) for place in places)
+    return many or (given.kwarg is not None and any(name not in keywords for name in names))
 
 
 def _stored(target: ast.AST) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -211,6 +210,8 @@ TRIES = 40
 
 def never_succeeds(updates: Updates) -> StepFails | None:
     """How a step fails that fails in every state; None if it succeeds in some."""
+    import random  # takes long to import, and most runs derive nothing
+
     rng = random.Random(0)
     for _ in range(TRIES):
         state = {n: rng.choice(v.range.values) for n, v in updates.variables.items()}
