@@ -10,8 +10,8 @@ inherit it.
 - cuBLAS has a fixed workspace, without which PyTorch refuses matmuls when it is deterministic.
 - Without a GPU, Triton's kernels run in its interpreter.
 
-No test depends on those before it: each starts from the same seeds, and one that leaves a global
-setting changed fails.
+No test depends on those before it, or on chance: each starts from the same seeds, hypothesis draws
+the same examples, and a test that leaves a global setting changed fails.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import os
 import random
 import sys
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,12 @@ torch.set_warn_always(True)  # not only the first time in a process, whichever t
 ON_GPU = torch.cuda.is_available()
 if not ON_GPU:
     os.environ["TRITON_INTERPRET"] = "1"
+
+if find_spec("hypothesis") is not None:  # not on a machine that only runs tests marked `gpu`
+    from hypothesis import settings as hypothesis_settings
+
+    hypothesis_settings.register_profile("same every time", derandomize=True)
+    hypothesis_settings.load_profile("same every time")
 
 ROOT = Path(__file__).parent
 BESIDE = ("tests", "tests/training", "tests/compiler/proof")

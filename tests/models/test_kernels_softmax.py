@@ -178,6 +178,7 @@ def test_half_precision(kernel) -> None:
     compare(kernel, inputs(130 if ON_GPU else 70, 32, 32, dtype=torch.float16), tolerance=2e-3)
 
 
+@pytest.mark.usefixtures("_order")
 def test_gates_in_half_precision_are_told_no_remainders(kernel) -> None:
     """What rounding leaves of rows that sum to 0 would add up in the gradients of gates."""
     *tensors, grad = inputs(128, 32, 32, dtype=torch.float16, batch=1)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 import weft
 from optimum_oracles import compiled, embed, is_strict, plain
@@ -66,7 +66,7 @@ def split(rule: weft.Rule) -> list[weft.Rule]:
 seen: dict[str, int] = {}
 
 
-@few
+@settings(few, max_examples=150)  # most programs are outside of the theorems
 @given(programs(), batches())
 def check_many(program: weft.Program, inputs: list[list[int]]) -> None:
     outcome = check_program(program, inputs)
