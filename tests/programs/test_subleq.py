@@ -123,7 +123,7 @@ def test_helpers_of_ones_own_are_used() -> None:
 @pytest.mark.parametrize(
     ("text", "part"),
     [
-        ("", "there is nothing to run (mine.subleq:0)"),
+        ("", "there is nothing to run (mine.subleq)"),
         ("halt\nad a, b", "there is no instruction 'ad' (mine.subleq:2). Did you mean 'add'?"),
         ("add a", "add takes 2 operands, not 1 (mine.subleq:1). Write add a, b"),
         ("subleq 1", "subleq takes two or three operands, not 1"),
