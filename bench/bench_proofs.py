@@ -11,7 +11,7 @@ SHORT = (4, 12)
 
 
 def figures() -> list[Figure]:
-    found = [_slowest("its default length", {name: None for name in LIBRARY})]
+    found = [_slowest("its default length", dict.fromkeys(LIBRARY))]
     for length in SHORT:
         chosen = {name: length for name in LIBRARY if _can_be_short(name, length)}
         found.append(_slowest(f"up to {length} tokens", chosen))
