@@ -45,7 +45,10 @@ def models_command(
         str | None, typer.Option("--canon", help="Count with Canon layers there, as in AC.")
     ] = None,
     vocabulary: Annotated[
-        int, typer.Option("--vocabulary", min=1, max=MOST, help="Count with so many tokens.")
+        int,
+        typer.Option(
+            "--vocabulary", min=1, max=MOST, help="Size of the vocabulary to count parameters with."
+        ),
     ] = 128,
     json: Json = False,
 ) -> None:

@@ -39,7 +39,7 @@ ReadingName = Annotated[
     typer.Option("--reading", help="With --full: of definition 1; weights, logic or exclusive."),
 ]
 Tries = Annotated[
-    int, typer.Option("--tries", min=1, max=MOST, help="With --full: try so many orders.")
+    int, typer.Option("--tries", min=1, max=MOST, help="With --full: how many orders to try.")
 ]
 Seed = Annotated[
     int | None,
@@ -55,7 +55,7 @@ FormName = Annotated[
 ]
 Rules = Annotated[bool, typer.Option("--rules", help="Show the rules that are left.")]
 Dropped = Annotated[bool, typer.Option("--dropped", help="Show what was dropped, and why.")]
-Limit = Annotated[int, typer.Option("--limit", min=0, max=MOST, help="Show at most so many.")]
+Limit = Annotated[int, typer.Option("--limit", min=0, max=MOST, help="How many to show at most.")]
 Layers = Annotated[
     int | None, typer.Option("--layers", min=0, max=MOST, help="For programs that do not halt.")
 ]

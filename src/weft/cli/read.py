@@ -27,7 +27,8 @@ def read_command(
         typer.Option("--tolerance", min=0.0, max=0.5, help="How far levels and writes may be off."),
     ] = 0.1,
     limit: Annotated[
-        int, typer.Option("--limit", min=0, max=MOST, help="Print at most so many rules of a kind.")
+        int,
+        typer.Option("--limit", min=0, max=MOST, help="How many rules of a kind to print at most."),
     ] = 100,
     runs: Runs = Path("runs"),
     json: Json = False,

@@ -42,7 +42,7 @@ def traces_command(
     show: Annotated[
         int,
         typer.Option(
-            "--show", min=0, max=MOST, help="Show so many states, the most frequent first."
+            "--show", min=0, max=MOST, help="How many states to show, the most frequent first."
         ),
     ] = 0,
     json: Json = False,

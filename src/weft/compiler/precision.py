@@ -139,18 +139,6 @@ def _wider(format_: Format) -> str:
     return f", or use {' or '.join(wider)}" if wider else ""
 
 
-def attainable(
-    value: Number, output: Number, longest: int, format_: Format
-) -> list[tuple[float, float]]:
-    """For each bucket, between which numbers a model's means lie that belong to it."""
-    low, high = value.buckets[0], value.buckets[-1]
-    sides = [_sides(value, border, longest, format_) for border in output.borders]
-    slack = (longest + 6) * format_.roundoff * max(abs(low), abs(high))
-    starts = [low - slack, *(side[1] for side in sides)]
-    ends = [*(side[0] for side in sides), high + slack]
-    return [(a, max(a, b)) for a, b in zip(starts, ends, strict=True)]
-
-
 def _mean_ramp(value: Number, border: float, longest: int, format_: Format) -> Ramp | None:
     """The widest ramp at a border that no mean of up to `longest` values falls into."""
     low, high = _sides(value, border, longest, format_)
