@@ -7,9 +7,9 @@ import random
 import paper_listings as listings
 import weft
 from measure import Figure, seconds
-from weft.compiler.running import input_numbers, run_model
+from weft.compiler.run import input_numbers, run_model
 from weft.models import Transformer
-from weft.programs.subleq import Subleq
+from weft.programs.subleq.program import Subleq
 
 REPEATS = 8
 """Of runs alone and in a batch alike: with three, the ratio varied by a tenth."""

@@ -6,10 +6,10 @@ import time
 
 import weft
 from measure import Figure, seconds
-from weft.programs.scan import Scan
-from weft.programs.scan_splits import length_split
-from weft.theory import Minimal, generalises, minimal
-from weft.theory.splits import split_inputs
+from weft.programs.scan.program import Scan
+from weft.programs.scan.splits import length_split
+from weft.theory import Minimal, generalises, minimal_program
+from weft.theory.minimal.splits import split_inputs
 
 PARITIES = ("parity", "parity-absolute", "parity-sum")
 
@@ -33,19 +33,19 @@ def figures() -> list[Figure]:
 def _parity(name: str) -> tuple[float, Minimal]:
     program = weft.program(name)
     inputs = split_inputs(program, name, "train", size=10_000)
-    return seconds(lambda: minimal(program, inputs)), minimal(program, inputs)
+    return seconds(lambda: minimal_program(program, inputs)), minimal_program(program, inputs)
 
 
 def _addition() -> Minimal:
     program = weft.program("addition")
     written = "addition(digits=3, longer=40):train"
-    return minimal(program, split_inputs(program, "addition", written, size=50_000))
+    return minimal_program(program, split_inputs(program, "addition", written, size=50_000))
 
 
 def _scan() -> list[Figure]:
     split = length_split()
     start = time.perf_counter()
-    found = minimal(Scan(), split.train)
+    found = minimal_program(Scan(), split.train)
     taken = time.perf_counter() - start
     test = generalises(found, split.test)
     return [

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import weft
 from measure import Figure, seconds
-from weft.theory.derivatives import Penalty, derivatives
-from weft.theory.derivatives_counts import count_kinks
-from weft.theory.optimum import check_rules, is_strict_coordinate_optimum
-from weft.theory.reconstruction import Construction, construct
-from weft.theory.reconstruction_states import sample_inputs, states_of
+from weft.theory.optimum.coordinatewise import check_rules, is_strict_coordinate_optimum
+from weft.theory.optimum.derivatives import Penalty, derivatives
+from weft.theory.optimum.kinks import count_kinks
+from weft.theory.optimum.reconstruction import Construction, construct
+from weft.theory.optimum.states import sample_inputs, states_of
 
 INPUTS = 5_000
 

@@ -9,15 +9,15 @@ import sys
 import weft
 from measure import Figure, seconds
 from weft.compiler.proof import prove
-from weft.compiler.running import input_numbers, run_model
-from weft.programs.scan import Scan
-from weft.programs.scan_grammar import meanings
+from weft.compiler.run import input_numbers, run_model
+from weft.programs.scan.grammar import meanings
+from weft.programs.scan.program import Scan
 
 WHOLE = """
 import resource, sys, time
 import weft
-from weft.programs.scan import Scan
-from weft.programs.scan_grammar import meanings
+from weft.programs.scan.program import Scan
+from weft.programs.scan.grammar import meanings
 
 start = time.perf_counter()
 run = weft.run_batch(Scan, list(meanings()))

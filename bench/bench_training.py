@@ -25,7 +25,7 @@ from torch.nn.functional import cross_entropy, scaled_dot_product_attention
 from measure import Figure
 from weft.tasks import Task, task
 from weft.training import EvaluationConfig, Record, TrainingConfig, Watcher, cells, sweep, train
-from weft.training.feeding import Tensors, tensors_of
+from weft.training.data import Tensors, tensors_of
 
 KILLS = 20
 CELLS = 64

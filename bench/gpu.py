@@ -18,9 +18,9 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
 import paper_listings as listings
 import weft
-from weft.compiler.running import input_numbers, padded, run_model
-from weft.programs.scan_grammar import meanings
-from weft.programs.scan_parser import OUTPUTS
+from weft.compiler.run import input_numbers, padded, run_model
+from weft.programs.scan.grammar import meanings
+from weft.programs.scan.parser import OUTPUTS
 
 INPUTS = 10_000
 

@@ -16,9 +16,9 @@ import torch
 from gpu_models import seconds
 from weft.studies import study
 from weft.training import TrainingConfig
-from weft.training.feeding import Tensors, tensors_of
+from weft.training.data import Tensors, tensors_of
 from weft.training.learner import Learner
-from weft.training.running import task_of
+from weft.training.trainer import task_of
 
 WAYS = {
     "plain": (False, False),

@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from gpu_models import Training, seconds
 from weft.models import Transformer, initialise
 from weft.training import EvaluationConfig, Record, TrainingConfig, Watcher, train
-from weft.training.running import task_of
+from weft.training.trainer import task_of
 
 STEPS, SKIPPED, ROWS = 1000, 50, 64
 CONFIG = TrainingConfig(

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from weft.errors import WeftError as WeftError
     from weft.interpreter.batched import BatchRun as BatchRun
     from weft.interpreter.batched import run_batch as run_batch
-    from weft.interpreter.errors import StepError as StepError
+    from weft.interpreter.failures import StepError as StepError
     from weft.interpreter.generate import generate as generate
     from weft.interpreter.reference import run as run
     from weft.interpreter.trace import Run as Run

@@ -39,7 +39,7 @@ def from_plain(kind: type[Config], values: Any, what: str, remedy: str = "") -> 
 
     Example:
         >>> from weft.config import from_plain
-        >>> from weft.models.layout import Slot
+        >>> from weft.models.slots import Slot
         >>> slot = {"name": "a", "kind": "number", "start": 0, "size": 1}
         >>> from_plain(Slot, slot, "a slot").size
         1

@@ -32,7 +32,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from weft.errors import Location, WeftError, caller_location, did_you_mean
-from weft.language.check import build, check_step
 from weft.language.declare import (
     Declaration,
     HaltDeclaration,
@@ -43,6 +42,7 @@ from weft.language.declare import (
     declare_subset,
     declare_var,
 )
+from weft.language.definition import build, check_step
 from weft.language.program import Program
 from weft.language.ranges import OutOfRange, Range
 from weft.language.rules import Rule, RuleSet

@@ -14,7 +14,7 @@ from test_startup import HEAVY, command, imported
 import weft as package
 from weft.errors import WeftError
 from weft.tasks import TASKS
-from weft.theory.splits import split_inputs
+from weft.theory.minimal.splits import split_inputs
 
 
 def found(*arguments: str) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from test_startup import HEAVY, command, imported
 from weft.cli import main
 from weft.models import PRESETS, Transformer, TransformerConfig, config_from_dict, preset
 from weft.models.catalogue import mechanism, mechanisms, parameters_of
-from weft.models.sense import ACTIVATIONS, ATTENTIONS, CHOICES, POSITIONS
+from weft.models.validation import ACTIVATIONS, ATTENTIONS, CHOICES, POSITIONS
 
 
 def weft(*arguments: str, code: int = 0) -> str:

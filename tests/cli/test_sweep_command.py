@@ -10,7 +10,7 @@ from test_models_command import weft
 
 from weft.errors import WeftError
 from weft.training import RunStore
-from weft.training.sweeping import cells, read_sweep
+from weft.training.launch.sweep import cells, read_sweep
 
 SWEEP = """
 task = "parity"

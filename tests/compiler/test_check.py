@@ -11,8 +11,8 @@ import pytest
 
 import weft
 from weft.compiler.check import check, compare_interpreters, draw
-from weft.interpreter.errors import InterpretersDisagree
-from weft.interpreter.plan import Plan
+from weft.interpreter.batched.plan import Plan
+from weft.interpreter.failures import InterpretersDisagree
 from weft.programs import LIBRARY
 
 

@@ -11,7 +11,7 @@ from cases import CASES, Case
 from random_programs import batches, programs
 from small_programs import small, within
 from weft.compiler.check import check, compare
-from weft.compiler.running import input_numbers, run_model
+from weft.compiler.run import input_numbers, run_model
 
 
 @pytest.mark.parametrize("level", [0, 2])

@@ -7,9 +7,9 @@ import torch
 
 import weft
 from weft.compiler.check import check
-from weft.compiler.cubes import minimise
-from weft.compiler.running import input_numbers, run_model
+from weft.compiler.run import input_numbers, run_model
 from weft.models import Transformer, TransformerConfig
+from weft.weights.cubes import minimise
 
 
 class Wasteful(weft.Program):

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 import weft
 from weft.compiler.check import check
-from weft.compiler.precision import format_of, mean_ramps
-from weft.compiler.running import input_numbers, run_model
+from weft.compiler.run import input_numbers, run_model
 from weft.language.ranges import number
+from weft.weights.precision import format_of, mean_ramps
 
 LONGEST = 6
 eighths = st.integers(-24, 24).map(lambda n: n / 8)

@@ -8,7 +8,7 @@ import pytest
 
 import paper_listings as listings
 import weft
-from weft.programs.subleq import Subleq
+from weft.programs.subleq.program import Subleq
 
 
 def test_parity_has_the_papers_seven_units_at_level_0_and_at_most_four_at_level_2() -> None:

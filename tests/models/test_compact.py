@@ -8,7 +8,7 @@ from torch import Tensor
 
 import weft
 from cases import CASES, Case
-from weft.compiler.running import input_numbers, padded, run_model
+from weft.compiler.run import input_numbers, padded, run_model
 from weft.models import Transformer, TransformerConfig
 from weft.programs import LIBRARY, Entry
 

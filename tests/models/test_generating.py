@@ -10,7 +10,7 @@ import torch
 import mechanisms
 from weft.errors import WeftError
 from weft.models import Transformer, generate, initialise, preset
-from weft.models.generating import can_remember, memories
+from weft.models.generation import can_remember, memories
 
 KINDS: list[dict[str, Any]] = [
     *(

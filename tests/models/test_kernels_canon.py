@@ -10,7 +10,7 @@ from torch import Tensor
 
 from kernel_device import DEVICE, ON_GPU, needs_triton
 from weft.models.canon import shifted_sum
-from weft.models.scene import Scene
+from weft.models.context import Scene
 
 pytestmark = pytest.mark.gpu
 SIZES = [(1, 3), (7, 5), (65, 513), (130, 200)] if ON_GPU else [(1, 3), (8, 16), (9, 17), (21, 5)]

@@ -14,8 +14,8 @@ from torch.nn.functional import logsigmoid
 
 from kernel_device import DEVICE, ON_GPU, needs_triton
 from weft.models.bias import Bias
+from weft.models.context import Scene
 from weft.models.kernels import forgetting_attention
-from weft.models.scene import Scene
 
 pytestmark = pytest.mark.gpu
 

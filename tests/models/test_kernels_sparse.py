@@ -16,8 +16,8 @@ from torch.nn.functional import normalize, softplus
 from kernel_device import DEVICE, HALF, ON_GPU, needs_triton
 from weft.models.attentions.path import path_scores
 from weft.models.bias import Bias
+from weft.models.context import Scene
 from weft.models.kernels import entmax_attention, path_attention, stick_breaking_attention
-from weft.models.scene import Scene
 
 pytestmark = pytest.mark.gpu
 

@@ -9,10 +9,10 @@ import pytest
 
 import weft
 from weft.compiler.proof import prove
-from weft.compiler.running import input_numbers, run_model
-from weft.programs.scan import MEMORY, NODES, Scan
-from weft.programs.scan_grammar import WORDS, meanings
-from weft.programs.scan_parser import COMMAND, GRAMMAR, OUTPUTS
+from weft.compiler.run import input_numbers, run_model
+from weft.programs.scan.grammar import WORDS, meanings
+from weft.programs.scan.parser import COMMAND, GRAMMAR, OUTPUTS
+from weft.programs.scan.program import MEMORY, NODES, Scan
 
 LONGEST = "jump around left thrice after run around right thrice"
 

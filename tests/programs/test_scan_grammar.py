@@ -6,8 +6,8 @@ import pytest
 
 from scan_files import folder
 from weft.errors import WeftError
-from weft.programs.scan_grammar import ACTIONS, WORDS, meaning, meanings
-from weft.programs.scan_splits import read_examples
+from weft.programs.scan.grammar import ACTIONS, WORDS, meaning, meanings
+from weft.programs.scan.splits import read_examples
 
 
 def acted(command: str) -> list[str]:

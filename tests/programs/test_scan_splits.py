@@ -9,8 +9,8 @@ import pytest
 
 from scan_files import folder
 from weft.errors import WeftError
-from weft.programs.scan_grammar import meaning, meanings
-from weft.programs.scan_splits import (
+from weft.programs.scan.grammar import meaning, meanings
+from weft.programs.scan.splits import (
     Split,
     length_split,
     mcd_split,

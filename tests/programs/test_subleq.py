@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 
 import weft
-from weft.programs.subleq import Subleq
-from weft.programs.subleq_assembler import assemble
-from weft.programs.subleq_machine import MachineError, execute
+from weft.programs.subleq.assembler import assemble
+from weft.programs.subleq.machine import MachineError, execute
+from weft.programs.subleq.program import Subleq
 
-EXAMPLES = sorted((Path(weft.__file__).parent / "programs" / "machines").glob("*.subleq"))
+MACHINES = Path(weft.__file__).parent / "programs" / "subleq" / "machines"
+EXAMPLES = sorted(MACHINES.glob("*.subleq"))
 
 
 def by_dictionary(memory: list[int]) -> list[int]:

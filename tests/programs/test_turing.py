@@ -7,8 +7,8 @@ import itertools
 import pytest
 
 import weft
-from weft.programs.turing import Turing
-from weft.programs.turing_machines import MACHINES, Machine
+from weft.programs.turing.machines import MACHINES, Machine
+from weft.programs.turing.program import Turing
 
 UNARY_SUM = {
     "first": {"1": "1 R first", "+": "1 R second"},

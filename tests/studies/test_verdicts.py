@@ -19,19 +19,19 @@ from weft.programs import LIBRARY
 from weft.statistics import Share
 from weft.studies import Verdict, verdict
 from weft.studies.agreement import Answers, agreement
-from weft.studies.verdict import load_verdict, task_of_program
-from weft.studies.verdict_report import markdown, rows, write_verdict
-from weft.studies.verdict_stages import (
+from weft.studies.verdicts.report import markdown, rows, write_verdict
+from weft.studies.verdicts.stages import (
     SameTests,
     described,
     followed_stages,
     predictions_on,
     traced_stages,
 )
+from weft.studies.verdicts.verdict import load_verdict, task_of_program
 from weft.tasks import TASKS, Batch, solved_by, task
-from weft.theory import minimal
+from weft.theory import minimal_program
 from weft.training import RunStore, TrainingConfig, override, stream_config, trace_config, train
-from weft.training.evaluating import Predictions, evaluate
+from weft.training.evaluation import Predictions, evaluate
 from weft.training.program_task import ProgramTask
 
 SHORT = {"length": 6, "longer": 10}
@@ -174,7 +174,7 @@ def test_learned_models_are_compared_with_the_minimal_program(found: Verdict, ru
     assert [one.program for one in learned.agreement] == PROGRAMS
     inner = task("parity", **SHORT)
     asked = ProgramTask(inner=inner, program=weft.program("parity-sum"))
-    left = minimal(asked.program, list(asked.inputs(0, 2000)))
+    left = minimal_program(asked.program, list(asked.inputs(0, 2000)))
     model = RunStore(runs).find(learned.run).model()
     tests = inner.test_set("more-ones", 100)
     alike, missed = [], []

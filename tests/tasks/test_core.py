@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from weft.errors import WeftError
 from weft.tasks import Batch, by_axis, score, task
-from weft.tasks.layouts import END, MARK, START, Pairs, continued, tagged, translated
-from weft.tasks.membership import hashed, in_bucket
-from weft.tasks.rows import joined, placed, taken, turned, within
+from weft.tasks.arrays import joined, placed, taken, turned, within
+from weft.tasks.formats import END, MARK, START, Pairs, continued, tagged, translated
+from weft.tasks.hashing import hashed, in_bucket
 
 rows = st.lists(st.lists(st.integers(5, 9), max_size=6), min_size=1, max_size=5)
 

@@ -11,7 +11,7 @@ import weft
 from weft.errors import WeftError
 from weft.programs import LIBRARY
 from weft.tasks import named, task
-from weft.tasks.own import ProgramOutput
+from weft.tasks.program_output import ProgramOutput
 
 OWN = '''
 import weft

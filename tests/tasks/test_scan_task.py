@@ -9,8 +9,8 @@ import pytest
 
 import scan_files
 from weft.errors import WeftError
-from weft.programs.scan_grammar import meanings
-from weft.programs.scan_splits import length_split, primitive_split, read_examples
+from weft.programs.scan.grammar import meanings
+from weft.programs.scan.splits import length_split, primitive_split, read_examples
 from weft.tasks import Batch, Task, task
 
 

@@ -10,7 +10,7 @@ import pytest
 import weft
 from weft.programs import LIBRARY
 from weft.tasks import TASKS, Task, score, task
-from weft.tasks.layouts import END
+from weft.tasks.formats import END
 
 CASES = [(name, form) for name, kind in TASKS.items() for form in kind.formats]
 EVERY = [(name, form, split) for name, form in CASES for split in task(name).splits]

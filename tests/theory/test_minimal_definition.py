@@ -17,8 +17,8 @@ from weft.errors import WeftError
 from weft.language.ranges import UNDEFINED
 from weft.language.rules import Rule
 from weft.theory import Offence, is_minimal, minimal_forms, observe, shortened
-from weft.theory.antecedents import documented, kept_apart, seeded
-from weft.theory.definition import Reading
+from weft.theory.minimal.antecedents import documented, kept_apart, seeded
+from weft.theory.minimal.minimality import Reading
 
 RANGES = {"a": 3, "b": 3, "c": 2, "x": 3}
 READINGS: tuple[Reading, ...] = ("exclusive", "weights", "logic")
@@ -254,12 +254,12 @@ def test_rules_can_need_a_constraint_only_to_stay_apart() -> None:
 def test_by_the_weights_rules_may_come_to_overlap_and_a_program_fails_where_they_disagree() -> None:
     """`sort`, few inputs: both interpreters refuse the state, and the input counts as failed."""
     import weft
-    from weft.theory import generalises, minimal
-    from weft.theory.reconstruction_states import sample_inputs
+    from weft.theory import generalises, minimal_program
+    from weft.theory.optimum.states import sample_inputs
 
     program = weft.program("sort")
     trained, tests = sample_inputs(program, 30, 9), sample_inputs(program, 20, 9, seed=1)
-    by_weights = minimal(program, trained, constraints=True)
+    by_weights = minimal_program(program, trained, constraints=True)
     assert by_weights.reading == "weights"
     assert generalises(by_weights, trained).solved
     outcomes = generalises(by_weights, tests).outcomes
@@ -271,7 +271,7 @@ def test_by_the_weights_rules_may_come_to_overlap_and_a_program_fails_where_they
     for run in (weft.run, lambda program, tokens: weft.run_batch(program, [tokens])):
         with pytest.raises(WeftError, match="two rules hold together and disagree"):
             run(by_weights.program, failed[0].tokens)
-    apart = minimal(program, trained, constraints=True, reading="exclusive")
+    apart = minimal_program(program, trained, constraints=True, reading="exclusive")
     assert all(each.ending != "failed" for each in generalises(apart, tests).outcomes)
 
 

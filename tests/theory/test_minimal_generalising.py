@@ -12,10 +12,10 @@ from test_minimal_programs import SMALL, samples, traced
 
 import scan_files
 import weft
-from weft.programs.scan import Scan
-from weft.programs.scan_grammar import meanings
-from weft.programs.scan_splits import Split, length_split, mcd_split, primitive_split, read_split
-from weft.theory import Generalisation, generalises, minimal
+from weft.programs.scan.grammar import meanings
+from weft.programs.scan.program import Scan
+from weft.programs.scan.splits import Split, length_split, mcd_split, primitive_split, read_split
+from weft.theory import Generalisation, generalises, minimal_program
 
 
 def bits(rng: random.Random, low: int, high: int) -> str:
@@ -29,7 +29,7 @@ def figure_4(name: str) -> tuple[Generalisation, Generalisation]:
     """A parity program minimal for at most 20 bits, on inputs of 0 to 20 and of 21 to 40 bits."""
     rng = random.Random(4)
     train = [*("1" * ones for ones in range(21)), *(bits(rng, 0, 20) for _ in range(400))]
-    found = minimal(weft.program(name), train)
+    found = minimal_program(weft.program(name), train)
     seen, longer = ([bits(rng, *span) for _ in range(200)] for span in ((0, 20), (21, 40)))
     return generalises(found, seen), generalises(found, longer)
 
@@ -62,7 +62,7 @@ def test_counted_parity_generalises_to_seen_counts_of_ones_alone() -> None:
 def test_addition_of_three_digits_generalises_to_forty() -> None:
     rng = random.Random(1)
     train = [f"{rng.randrange(10**3)}+{rng.randrange(10**3)}" for _ in range(8000)]
-    found = minimal(weft.program("addition"), train)
+    found = minimal_program(weft.program("addition"), train)
     test = [f"{rng.randrange(10**n)}+{rng.randrange(10**n)}" for n in range(4, 41)]
     outcome = generalises(found, test)
     assert outcome.solved
@@ -74,7 +74,7 @@ def test_addition_of_three_digits_generalises_to_forty() -> None:
 def test_coverage_is_what_traces_say_and_what_is_covered_is_right(name: str) -> None:
     program = weft.program(name)
     train, test = samples(name, 4), samples(name, 30, seed=1)
-    found = minimal(program, train)
+    found = minimal_program(program, train)
     outcome = generalises(found, test)
     rules, resets = set(found.fired), set(found.resets)
     tokens = {token for each in train for token in each}
@@ -93,7 +93,7 @@ def test_coverage_is_what_traces_say_and_what_is_covered_is_right(name: str) -> 
 def test_without_constraints_covered_means_the_same_at_every_layer(name: str) -> None:
     program = weft.program(name)
     train, test = samples(name, 6), samples(name, 30, seed=1)
-    found = minimal(program, train, constraints=True, reading="exclusive")
+    found = minimal_program(program, train, constraints=True, reading="exclusive")
     outcome = generalises(found, test)
     tokens, resets = {token for each in train for token in each}, set(found.resets)
     kinds = set()
@@ -116,7 +116,7 @@ def test_definition_1_in_full_can_lose_what_the_papers_procedure_keeps() -> None
     """All three rules fire on these, but nothing shows that a parity of 0 on the left is kept."""
     train = ["1", "10", "11"]
     procedure, full = (
-        minimal(weft.program("parity"), train, constraints=constraints)
+        minimal_program(weft.program("parity"), train, constraints=constraints)
         for constraints in (False, True)
     )
     assert len(procedure.rules) == len(full.rules) == 3
@@ -142,9 +142,9 @@ def test_what_cannot_be_decoded_is_told() -> None:
         def task(self, tokens: Sequence[Any]) -> int:
             return 1
 
-    found = minimal(Asserts, [[1, 0]])
+    found = minimal_program(Asserts, [[1, 0]])
     assert generalises(found, [[1]]).solved
-    only_zero = minimal(Asserts, [[0]])
+    only_zero = minimal_program(Asserts, [[0]])
     (outcome,) = generalises(only_zero, [[1]]).outcomes
     assert (outcome.ending, outcome.covered) == ("failed", False)
     assert "ZeroDivisionError" in outcome.reason
@@ -160,13 +160,13 @@ def test_where_there_is_no_task_the_program_is_right() -> None:
         def step(z):  # type: ignore[no-untyped-def]
             z.kept = 2 - z.kept
 
-    found = minimal(NoTask, [[0, 1]])
+    found = minimal_program(NoTask, [[0, 1]])
     assert [o.ending for o in generalises(found, [[1, 0], [2]]).outcomes] == ["right", "wrong"]
 
 
 def scan(split: Split, step: int = 1) -> Generalisation:
     train = list(dict.fromkeys(split.train))
-    return generalises(minimal(Scan(), train[::step]), split.test[::step])
+    return generalises(minimal_program(Scan(), train[::step]), split.test[::step])
 
 
 def test_a_part_of_scan_generalises_by_length_and_to_a_new_primitive() -> None:
@@ -174,7 +174,7 @@ def test_a_part_of_scan_generalises_by_length_and_to_a_new_primitive() -> None:
     assert scan(length_split(), 150).solved
     jump = primitive_split("jump")
     train = [*random.Random(0).sample(list(dict.fromkeys(jump.train)), 150), "jump"]
-    outcome = generalises(minimal(Scan(), train), jump.test[::400])
+    outcome = generalises(minimal_program(Scan(), train), jump.test[::400])
     assert outcome.solved
     assert not outcome.missing
 

@@ -14,15 +14,15 @@ import weft
 from random_programs import batches, programs
 from weft.compiler.check import check
 from weft.compiler.proof import prove
-from weft.compiler.running import input_numbers, run_model
+from weft.compiler.run import input_numbers, run_model
 from weft.errors import WeftError
 from weft.interpreter.trace import read_state
 from weft.language.rules import Rule
 from weft.programs import LIBRARY
-from weft.theory import fired_resets, fired_rules, is_minimal, minimal, observe
-from weft.theory import firing as firing_module
-from weft.theory.minimising import count_constraints
-from weft.theory.restricted import default_value
+from weft.theory import fired_resets, fired_rules, is_minimal, minimal_program, observe
+from weft.theory.minimal import observation as firing_module
+from weft.theory.minimal.minimise import count_constraints
+from weft.theory.minimal.restriction import default_value
 
 SMALL = (
     "parity", "parity-absolute", "parity-sum", "addition", "turing", "sort", "dyck",
@@ -85,7 +85,7 @@ def same_streams(
 def test_on_its_training_set_it_does_the_same(name: str, reading: Any, form: Any) -> None:
     program, given_ = weft.program(name), samples(name)
     full: dict[str, Any] = {"constraints": True, "reading": reading} if reading else {}
-    found = minimal(program, given_, form=form, **full)
+    found = minimal_program(program, given_, form=form, **full)
     if reading in (None, "exclusive"):
         assert not list(found.program.rules.overlaps())
     assert is_minimal(found.rules, found.used, reading=found.reading) or not reading
@@ -104,7 +104,7 @@ def test_random_programs_do_the_same_on_their_training_set(data: Any, constraint
     except WeftError:
         assume(False)
     try:
-        found = minimal(program, given_, constraints=constraints, layers=3)
+        found = minimal_program(program, given_, constraints=constraints, layers=3)
     except WeftError as error:
         if "is undefined, which no rule can test" not in error.what:
             raise
@@ -136,7 +136,7 @@ def test_its_weights_do_the_same_on_the_training_set(
     name: str, level: int, constraints: bool
 ) -> None:
     given_ = samples(name)
-    found = minimal(weft.program(name), given_, constraints=constraints)
+    found = minimal_program(weft.program(name), given_, constraints=constraints)
     compiled = weft.compile(found.program, level=level, max_length=12)
     if level == 0:
         assert compiled.rules == len(found.rules) + len(found.original.rules.resets)
@@ -153,7 +153,7 @@ def code_row(program: weft.Program) -> Any:
 
 @pytest.mark.parametrize("level", [0, 2])
 def test_where_no_undefined_head_is_tested_it_is_checked_and_proved(level: int) -> None:
-    found = minimal(weft.program("parity"), ["1011", "00"], constraints=True)
+    found = minimal_program(weft.program("parity"), ["1011", "00"], constraints=True)
     compiled = weft.compile(found.program, level=level)
     assert check(compiled, samples=50, max_length=16).difference is None
     assert prove(compiled.model, found.program, compiled.certificate).proved
@@ -164,7 +164,7 @@ def test_the_papers_counts() -> None:
     rng = random.Random(0)
     bits = ["1" * ones + "0" * (20 - ones) for ones in range(21)]
     bits += ["".join(rng.choices("01", k=rng.randrange(21))) for _ in range(300)]
-    counts = [minimal(weft.program(name), bits).count for name in SMALL[:3]]
+    counts = [minimal_program(weft.program(name), bits).count for name in SMALL[:3]]
     assert counts == [7, 7, 31]
 
 
@@ -172,14 +172,14 @@ def test_addition_fires_one_rule_less_than_the_papers() -> None:
     """The paper's 884 have one phase more; more digits fire no others."""
     rng = random.Random(0)
     sums = [f"{rng.randrange(1000)}+{rng.randrange(1000)}" for _ in range(8000)]
-    found = minimal(weft.program("addition"), sums)
+    found = minimal_program(weft.program("addition"), sums)
     assert found.count == 883
     longer = observe(found.original, [f"{rng.randrange(10**8)}+{rng.randrange(10**8)}"] * 50)
     assert set(fired_rules(longer)) <= set(found.fired)
 
 
 def test_unseen_tokens_and_positions_initialise_defaults() -> None:
-    found = minimal(weft.program("parity-absolute(positions=6)"), ["00", "0"])
+    found = minimal_program(weft.program("parity-absolute(positions=6)"), ["00", "0"])
     start = weft.run(found.program, "0110", layers=0).stream
     assert start["parity"] == (0, 0, 0, 0)  # ones were not seen
     assert start["index"] == (0, 1, 0, 0)  # two positions were
@@ -198,7 +198,7 @@ def test_defaults_are_zero_or_what_is_nearest() -> None:
 
 
 def test_all_that_was_dropped_is_told() -> None:
-    found = minimal(weft.program("parity"), ["1", "00"], constraints=True)
+    found = minimal_program(weft.program("parity"), ["1", "00"], constraints=True)
     told = {(each.kind, each.what.split(" in `")[0]) for each in found.dropped()}
     assert ("reset", "parity_left: 1 -> ∅") in told
     assert ("rule", "done = 0, done_left = 1, parity_left = 1 => parity: 0 -> 1") in told
@@ -209,7 +209,7 @@ def test_all_that_was_dropped_is_told() -> None:
 def test_a_form_with_sets_says_more_than_was_seen() -> None:
     """`share in {odd counts} => parity: 0 -> 1` is one rule, and knows all odd counts."""
     program = weft.program("parity-sum")
-    single, sets = (minimal(program, ["1"], form=form) for form in ("single", "sets"))  # type: ignore[arg-type]
+    single, sets = (minimal_program(program, ["1"], form=form) for form in ("single", "sets"))  # type: ignore[arg-type]
     assert len(single.rules) == len(sets.rules) == 1
     assert [weft.run(each.program, "111").result for each in (single, sets)] == [0, 1]
 
@@ -257,35 +257,35 @@ class Reads(weft.Program):
 def test_a_rule_that_fires_where_a_head_is_undefined_is_refused() -> None:
     assert weft.run(Reads, [0]).outputs == (1,)
     with pytest.raises(WeftError, match="fires where the head 'left' is undefined"):
-        minimal(Reads, [[0]])
+        minimal_program(Reads, [[0]])
 
 
 def test_listed_rules_are_matched_too() -> None:
-    found = minimal(weft.program("parity"), ["1011", "00"])
-    again = minimal(found.program, ["1011", "00"])
+    found = minimal_program(weft.program("parity"), ["1011", "00"])
+    again = minimal_program(found.program, ["1011", "00"])
     assert set(again.fired) == set(found.fired)
     assert again.count == found.count
 
 
 def test_no_inputs_and_no_tries_are_refused() -> None:
     with pytest.raises(WeftError, match="no training inputs"):
-        minimal(weft.program("parity"), [])
+        minimal_program(weft.program("parity"), [])
     with pytest.raises(WeftError, match="0 orders"):
-        minimal(weft.program("parity"), ["1"], tries=0)
+        minimal_program(weft.program("parity"), ["1"], tries=0)
     with pytest.raises(WeftError, match="input 1"):
-        minimal(weft.program("parity"), ["1", "2"])
+        minimal_program(weft.program("parity"), ["1", "2"])
 
 
 def test_of_several_orders_the_shortest_result_is_taken() -> None:
     program, given_ = weft.program("dyck"), samples("dyck", 4)
     full: dict[str, Any] = {"constraints": True, "reading": "exclusive"}
-    found = {seed: minimal(program, given_, **full, seed=seed) for seed in (None, 0, 1)}
+    found = {seed: minimal_program(program, given_, **full, seed=seed) for seed in (None, 0, 1)}
     counts = {seed: count_constraints(each.rules) for seed, each in found.items()}
     assert len(set(counts.values())) > 1  # the order matters here
     assert found[None].order == "documented"
     assert found[1].order == "seed 1"
     assert all(is_minimal(each.rules, each.used, reading="exclusive") for each in found.values())
-    best = minimal(program, given_, **full, tries=3)
+    best = minimal_program(program, given_, **full, tries=3)
     assert count_constraints(best.rules) == min(counts.values())
     shortest = min(counts, key=lambda seed: counts[seed])
     assert best.order == found[shortest].order

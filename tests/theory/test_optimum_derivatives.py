@@ -25,11 +25,11 @@ from optimum_oracles import (
 )
 from random_rule_sets import Instance, few, instances, many, variables
 from weft.language.program import Variable
-from weft.theory.derivatives import Penalty, derivatives
-from weft.theory.optimum import alpha_limit, check_rules
-from weft.theory.optimum_offenders import offenders
-from weft.theory.reconstruction import Construction, paper_rules, reconstruction_loss
-from weft.theory.reconstruction_states import states_from
+from weft.theory.optimum.coordinatewise import alpha_limit, check_rules
+from weft.theory.optimum.derivatives import Penalty, derivatives
+from weft.theory.optimum.offenders import offenders
+from weft.theory.optimum.reconstruction import Construction, paper_rules, reconstruction_loss
+from weft.theory.optimum.states import states_from
 
 
 def unpack(instance: Instance) -> Any:

@@ -17,11 +17,11 @@ import weft
 from optimum_oracles import Plain, plain
 from weft.language.ranges import Categorical
 from weft.programs import LIBRARY
-from weft.theory.derivatives import Penalty, derivatives
-from weft.theory.derivatives_counts import count_kinks
-from weft.theory.optimum import check_rules, is_strict_coordinate_optimum
-from weft.theory.reconstruction import construct, paper_rules
-from weft.theory.reconstruction_states import States, sample_inputs, states_of
+from weft.theory.optimum.coordinatewise import check_rules, is_strict_coordinate_optimum
+from weft.theory.optimum.derivatives import Penalty, derivatives
+from weft.theory.optimum.kinks import count_kinks
+from weft.theory.optimum.reconstruction import construct, paper_rules
+from weft.theory.optimum.states import States, sample_inputs, states_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "optimum.md"
 INPUTS = 60

@@ -12,7 +12,7 @@ import weft
 from optimum_oracles import compiled, embed, is_strict, plain
 from random_programs import batches, few, many, programs
 from weft.language.ranges import Categorical
-from weft.theory.optimum import is_strict_coordinate_optimum
+from weft.theory.optimum.coordinatewise import is_strict_coordinate_optimum
 
 MOST = 25
 """Of programs with more rules than this, not every parameter is moved."""

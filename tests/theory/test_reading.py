@@ -20,12 +20,12 @@ from weft.language.program import Variable
 from weft.language.ranges import UNDEFINED
 from weft.models import Layout, Slot, TransformerConfig
 from weft.models.feed_forward import FeedForward
-from weft.theory.derivatives import Penalty
-from weft.theory.reading import Reading, read_rules
-from weft.theory.reading_distance import distance
-from weft.theory.reading_guards import Hidden
-from weft.theory.reconstruction import paper_rules
-from weft.theory.reconstruction_states import States, sample_inputs, states_from, states_of
+from weft.theory.extraction.distance import distance
+from weft.theory.extraction.guards import Hidden
+from weft.theory.extraction.rules import Reading, read_rules
+from weft.theory.optimum.derivatives import Penalty
+from weft.theory.optimum.reconstruction import paper_rules
+from weft.theory.optimum.states import States, sample_inputs, states_from, states_of
 
 Key = tuple[frozenset[Any], str, Any]
 

@@ -13,10 +13,10 @@ import weft
 from weft.language.ranges import UNDEFINED
 from weft.models import Layout, TransformerConfig
 from weft.models.feed_forward import FeedForward
-from weft.theory.derivatives import Penalty
-from weft.theory.reading_distance import distance
-from weft.theory.reading_guards import Hidden
-from weft.theory.reconstruction_states import States
+from weft.theory.extraction.distance import distance
+from weft.theory.extraction.guards import Hidden
+from weft.theory.optimum.derivatives import Penalty
+from weft.theory.optimum.states import States
 
 
 def feed_forward(width: int, hidden: tuple[int, ...], activation: Any = "relu") -> FeedForward:

@@ -27,12 +27,12 @@ from optimum_oracles import (
 from optimum_oracles import is_minimal as oracle_is_minimal
 from random_rule_sets import Instance, few, instances, many, variables
 from weft.language.rules import Rule
-from weft.theory import fired_rules, is_minimal, minimal, observe, shortened
-from weft.theory.definition import READINGS
-from weft.theory.derivatives import Penalty
-from weft.theory.optimum import check_rules
-from weft.theory.reconstruction import paper_rules
-from weft.theory.reconstruction_states import sample_inputs, states_from, states_of
+from weft.theory import fired_rules, is_minimal, minimal_program, observe, shortened
+from weft.theory.minimal.minimality import READINGS
+from weft.theory.optimum.coordinatewise import check_rules
+from weft.theory.optimum.derivatives import Penalty
+from weft.theory.optimum.reconstruction import paper_rules
+from weft.theory.optimum.states import sample_inputs, states_from, states_of
 
 NAMES = ["parity", "parity-absolute", "addition", "comparison", "rule-110", "reverse", "dyck"]
 
@@ -43,7 +43,7 @@ def test_minimal_rules_are_those_that_are_strict_along_removals(name: str, count
     program = weft.program(name)
     inputs = sample_inputs(program, count, 8, seed=count)
     used, there = observe(program, inputs), states_of(program, inputs)
-    left = minimal(program, inputs, constraints=True).rules
+    left = minimal_program(program, inputs, constraints=True).rules
     assert check_rules(left, there, Penalty(0.5), removals=True), "the two defaults agree"
     several = [fired_rules(used), left]
     if name.startswith("parity"):

@@ -17,10 +17,10 @@ from training_runs import SMALL, folder_of, lines, small, weights
 from weft.errors import WeftError
 from weft.tasks import Batch, task
 from weft.tasks.bits import Parity
-from weft.tasks.layouts import Pairs
+from weft.tasks.formats import Pairs
 from weft.training import RunStore, TrainingConfig, train
 from weft.training.checkpoint import newest_step
-from weft.training.feeding import Feed
+from weft.training.data import Feed
 from weft.training.learner import Learner, run
 from weft.training.loop import Loop
 

@@ -14,8 +14,8 @@ from training_runs import folder_of, small
 from weft.models import Transformer, TransformerConfig, generate, initialise, preset
 from weft.tasks import Batch, score, task
 from weft.training import evaluate, load_predictions, train
-from weft.training.evaluating import decoded, forced
-from weft.training.feeding import tensors_of
+from weft.training.data import tensors_of
+from weft.training.evaluation import decoded, forced
 
 ALPHABET = 8
 

@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 from torch import nn
 
 from weft.models import Transformer, initialise, preset
-from weft.training.adafactor import Adafactor
 from weft.training.config import OptimiserConfig
-from weft.training.matrices import View, views_of
-from weft.training.muon import Muon, orthogonalised
-from weft.training.optimisers import clip, optimisers_of, restore, saved, set_lr
+from weft.training.optim.adafactor import Adafactor
+from weft.training.optim.matrix_views import View, views_of
+from weft.training.optim.muon import Muon, orthogonalised
+from weft.training.optim.optimisers import clip, optimisers_of, restore, saved, set_lr
 
 Array = NDArray[np.float64]
 

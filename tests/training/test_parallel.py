@@ -14,7 +14,7 @@ from training_runs import folder_of, lines, small, weights
 
 from weft.errors import WeftError
 from weft.training import train
-from weft.training.parallel import Group, check_batch
+from weft.training.distributed import Group, check_batch
 
 CHILD = """
 import json, pathlib, sys

@@ -10,8 +10,8 @@ from training_runs import folder_of, small
 from weft.errors import WeftError
 from weft.tasks import task
 from weft.training import RunStore, evaluate, train
-from weft.training.parallel import Group
-from weft.training.running import locked
+from weft.training.distributed import Group
+from weft.training.trainer import locked
 
 CONFIGS = [small("steps=4", f"seed={seed}", f"optimiser.lr={lr}", "ema=0.5")
            for seed, lr in ((0, 1e-3), (1, 1e-3), (0, 3e-4))]  # fmt: skip

@@ -16,16 +16,16 @@ from hypothesis import strategies as st
 import weft
 from random_programs import programs
 from weft.compiler.build import compile_program
-from weft.compiler.running import padded
+from weft.compiler.run import padded
 from weft.errors import WeftError
 from weft.language import Program
 from weft.language.program import token_numbers
 from weft.language.ranges import UNDEFINED
 from weft.training import TraceSet, collect, extract
-from weft.training import trace_vectors as vectors_module
-from weft.training.trace_data import PARTS, Packing, merged
-from weft.training.trace_files import load
-from weft.training.trace_vectors import VectorPairs, encoder_of
+from weft.training.traces import vectors as vectors_module
+from weft.training.traces.dataset import PARTS, Packing, merged
+from weft.training.traces.dataset_files import load
+from weft.training.traces.vectors import VectorPairs, encoder_of
 
 NAMES = ["parity", "parity-absolute(positions=9)", "parity-sum(ones=9)", "parity-count(ones=9)"]
 BITS = ["", "1", "0", "101", "1101001", "11111111", "00000000", "10"]

@@ -25,15 +25,15 @@ from weft.training import (
     train,
     training_config,
 )
-from weft.training.adafactor import Adafactor
-from weft.training.evaluating import test_sets as sets_of
-from weft.training.optimisers import make_capturable, set_lr
-from weft.training.parallel import Group
-from weft.training.placing import Rounding, feed_forward_of, nearest, placed
+from weft.training.distributed import Group
+from weft.training.evaluation import test_sets as sets_of
+from weft.training.optim.adafactor import Adafactor
+from weft.training.optim.optimisers import make_capturable, set_lr
 from weft.training.program_task import ProgramTask
-from weft.training.recipes import SMALL, TABLE_1
 from weft.training.supervising import learner_of, model_of, task_of
-from weft.training.trace_learning import TraceLearner
+from weft.training.traces.feed_forward import Rounding, feed_forward_of, nearest, placed
+from weft.training.traces.learner import TraceLearner
+from weft.training.traces.recipes import SMALL, TABLE_1
 
 SHORT = ("parameters.length=6", "parameters.longer=12", "evaluation.size=64",
          "supervision.examples=300")  # fmt: skip

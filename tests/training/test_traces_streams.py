@@ -16,11 +16,11 @@ from weft.errors import WeftError
 from weft.language.ranges import UNDEFINED
 from weft.tasks import task
 from weft.training import RunStore, TrainingConfig, override, stream_config, train
-from weft.training.parallel import Group
+from weft.training.distributed import Group
 from weft.training.program_task import ProgramTask
-from weft.training.readable import StreamLearner, accuracy_by_layer
-from weft.training.stream_data import traces_of, with_traces
 from weft.training.supervising import learner_of, task_of
+from weft.training.traces.stream_learner import StreamLearner, accuracy_by_layer
+from weft.training.traces.streams import traces_of, with_traces
 
 SHORT = ("parameters.length=6", "parameters.longer=8", "evaluation.size=64", "batch=32",
          "model.width=32", "model.heads=2", "model.hidden=64,", "steps=1000", "log_every=20",

@@ -18,7 +18,7 @@ from weft.training import (
     override,
     training_config,
 )
-from weft.training.schedules import share
+from weft.training.optim.schedules import share
 
 BASE = TrainingConfig(task="parity")
 

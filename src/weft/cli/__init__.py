@@ -18,11 +18,11 @@ import typer.core
 import weft
 from weft.cli import (
     compile,
+    explain,
     inspect,
-    mechanisms,
     minimal,
+    models,
     optimum,
-    read,
     run,
     study,
     subleq,
@@ -78,13 +78,13 @@ app.command("compile")(compile.compile_command)
 app.command("check")(compile.check_command)
 app.command("prove")(compile.prove_command)
 app.command("subleq")(subleq.subleq_command)
-app.command("models")(mechanisms.models_command)
+app.command("models")(models.models_command)
 app.command("tasks")(tasks.tasks_command)
 app.command("traces")(traces.traces_command)
 app.command("train")(train.train_command)
 app.command("eval")(train.eval_command)
 app.command("runs")(train.runs_command)
-app.command("read")(read.read_command)
+app.command("read")(explain.read_command)
 app.command("sweep")(sweep.sweep_command)
 app.command("study")(study.study_command)
 app.command("minimal")(minimal.minimal_command)

@@ -11,10 +11,10 @@ from weft.cli.options import LARGEST_SEED, MOST, Json, Name, new_console, print_
 from weft.errors import WeftError
 
 if TYPE_CHECKING:
-    from weft.theory.fired import Form
-    from weft.theory.generalising import Generalisation
-    from weft.theory.minimal_report import Report, Table
-    from weft.theory.minimising import Minimal
+    from weft.theory.minimal.fired import Form
+    from weft.theory.minimal.generalisation import Generalisation
+    from weft.theory.minimal.minimise import Minimal
+    from weft.theory.minimal.report import Report, Table
 
 SPLIT = "a task's split (train, addition(digits=3):train), length<=20, or a file of inputs"
 
@@ -97,16 +97,16 @@ def minimal_command(
       weft minimal dyck --train "length<=8" --test length=9..20 --full --tries 10
     """
     from weft.programs import program
-    from weft.theory.definition import reading_named
-    from weft.theory.minimal_report import Report
-    from weft.theory.minimising import minimal
-    from weft.theory.splits import split_inputs
+    from weft.theory.minimal.minimality import reading_named
+    from weft.theory.minimal.minimise import minimal_program
+    from weft.theory.minimal.report import Report
+    from weft.theory.minimal.splits import split_inputs
 
     of_definition = reading_named(reading)
     found = program(name)
     inputs = split_inputs(found, name, train, size=size)
     shape = _known_form(form)
-    left = minimal(
+    left = minimal_program(
         found, inputs, constraints=full, reading=of_definition, form=shape, seed=seed,
         tries=tries, layers=layers,
     )  # fmt: skip
@@ -124,8 +124,8 @@ def minimal_command(
 
 
 def _tested(left: Minimal, name: str, split: str, size: int, layers: int | None) -> Generalisation:
-    from weft.theory.generalising import generalises
-    from weft.theory.splits import split_inputs
+    from weft.theory.minimal.generalisation import generalises
+    from weft.theory.minimal.splits import split_inputs
 
     inputs = split_inputs(left.original, name, split, size=size, testing=True)
     return generalises(left, inputs, layers=layers)
@@ -139,7 +139,7 @@ def _known_form(form: str) -> Form:
 
 
 def _forms(left: Minimal) -> int:
-    from weft.theory.antecedents import minimal_forms
+    from weft.theory.minimal.antecedents import minimal_forms
 
     return len(minimal_forms(left.fired, left.used, reading=left.reading))
 

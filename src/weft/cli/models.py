@@ -1,94 +1,228 @@
-"""Running weights from the command line: of a program just compiled, or of a folder."""
+"""`weft models`: what a model can be made of, and how large it is then."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
 
-from weft.compiler.build import compile_program
-from weft.compiler.running import run_model
-from weft.compiler.store import load, read_description
+import typer
+
+from weft.cli.options import MOST, Json, new_console, paragraphs, print_json
 from weft.errors import WeftError
-from weft.interpreter.reference import layer_limit, read_input
-from weft.language.program import Program, token_numbers
-from weft.language.ranges import UNDEFINED
-from weft.language.source import source_hash
-from weft.language.stream import Stream
-from weft.language.user_code import decode_stream
-from weft.models.transformer import Transformer
-from weft.programs import program as find_program
+
+if TYPE_CHECKING:
+    from weft.models.catalogue import Mechanism, Parameters
+    from weft.models.config import TransformerConfig
+
+PRESET = "mini"
+COMPANION = "rotary"
+"""What randomised positions are drawn for, where nothing is said."""
+
+Choices = dict[str, str]
+"""Some of position, attention and canon."""
+
+HEADINGS = {
+    "positions": "positions, joined by + as in abacus+fire",
+    "attentions": "attentions",
+    "blocks": "blocks",
+}
 
 
-def run_compiled(program: Program, given: str, level: int, layers: int | None) -> dict[str, Any]:
-    """Compile a program and run its weights on one input."""
-    tokens = list(read_input(program, given))
-    longest = None if program.definition.positions is not None else max(64, len(tokens))
-    model = compile_program(program, level=level, max_length=longest).model
-    return _run(model, program, tokens, layers)
+def models_command(
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="A mechanism or a preset.")
+    ] = None,
+    preset: Annotated[
+        str | None, typer.Option("--preset", help=f"Whose parameters to count ({PRESET}).")
+    ] = None,
+    position: Annotated[
+        str | None, typer.Option("--position", help="Count with these positions.")
+    ] = None,
+    attention: Annotated[
+        str | None, typer.Option("--attention", help="Count with this attention.")
+    ] = None,
+    canon: Annotated[
+        str | None, typer.Option("--canon", help="Count with Canon layers there, as in AC.")
+    ] = None,
+    vocabulary: Annotated[
+        int,
+        typer.Option(
+            "--vocabulary", min=1, max=MOST, help="Size of the vocabulary to count parameters with."
+        ),
+    ] = 128,
+    json: Json = False,
+) -> None:
+    """List mechanisms and presets; or show one, with its formula and its parameters.
+
+    Examples:
+
+      weft models
+
+      weft models nape
+
+      weft models path --preset 154m --canon AC
+
+      weft models mini --position abacus+fire --vocabulary 16
+    """
+    from weft.models.catalogue import mechanism
+    from weft.models.presets import PRESETS
+
+    given = {"position": position, "attention": attention, "canon": canon}
+    choices = {key: value for key, value in given.items() if value is not None}
+    if name is None and preset is None:
+        _list(choices, vocabulary, json)
+    elif name is None or name in PRESETS:
+        if name is not None and preset not in (None, name):
+            raise WeftError(f"'{name}' and '{preset}' are both presets", remedy="Name one of them")
+        _show_preset(name or str(preset), choices, vocabulary, json)
+    else:
+        found = mechanism(name, tuple(PRESETS))
+        _show_mechanism(found, preset or PRESET, choices, vocabulary, json)
 
 
-def run_folder(folder: Path, given: str, layers: int | None) -> dict[str, Any]:
-    """Run the model of a folder; its program helps to read the input if it can be found."""
-    model = load(folder)
-    program = _program_of(folder)
-    if program is not None:
-        return _run(model, program, list(read_input(program, given)), layers)
-    tokens = model.vocabulary.parse(given)
-    numbers = model.vocabulary.all_numbers(tokens)
-    done = run_model(model, [numbers], layers=layers)
-    return _answer(done.outputs[0], done.outputs[0], done.layers[0], tokens)
+def _list(choices: Choices, vocabulary: int, json: bool) -> None:
+    from weft.models.catalogue import mechanisms
+    from weft.models.presets import PRESETS, preset
+
+    groups: dict[str, list[Mechanism]] = {}
+    for one in mechanisms():
+        groups.setdefault(one.group, []).append(one)
+    configs = {name: preset(name, vocabulary=vocabulary, **choices) for name in PRESETS}
+    if json:
+        listed = {group: [_entry(one) for one in found] for group, found in groups.items()}
+        sizes = [{"name": name, **_sizes(config)} for name, config in configs.items()]
+        print_json({**listed, "presets": sizes})
+        return
+    console = new_console()
+    for group, found in groups.items():
+        console.print(HEADINGS[group], style="bold")
+        for one in found:
+            said = f"{one.summary:<50}{one.setting}" if group == "blocks" else one.summary
+            console.print(f"  {one.name:<17}{said}", soft_wrap=True)
+        console.print()
+    columns = "".join(f"{word:>13}" for word in ("parameters", "in layers"))
+    console.print(f"presets            layers  heads  width  hidden{columns}", style="bold")
+    for name, config in configs.items():
+        console.print(f"  {name:<17}{_row(config)}", soft_wrap=True)
+    console.print(f"counted with {_with(choices, vocabulary)}", soft_wrap=True)
 
 
-def _program_of(folder: Path) -> Program | None:
-    """The program that a model was compiled from, if it is still the same."""
-    about = read_description(folder)["program"]
-    try:
-        program = find_program(about["found_as"])
-    except WeftError:
-        return None
-    return program if source_hash(program) == about["source_hash"] else None
+def _row(config: TransformerConfig) -> str:
+    found = _parameters(config)
+    counts = f"{config.layers:>6}{config.heads:>7}{config.width:>7}{config.hidden[0]:>8}"
+    return f"{counts}{found.total:>13,}{found.layers:>13,}"
 
 
-def _run(
-    model: Transformer, program: Program, tokens: list[Any], layers: int | None
-) -> dict[str, Any]:
-    limit, must_halt = layer_limit(program, layers, None)
-    done = run_model(model, [token_numbers(program, tokens)], layers=limit)
-    if must_halt and not done.halted[0]:
-        raise WeftError(
-            f"the model has not halted after {limit:,} layers",
-            subject=program.name,
-            remedy="Give --layers to run that many and stop",
-        )
-    read = model.read(done.stream[0, : len(tokens)])
-    columns = {
-        name: tuple(UNDEFINED if value is None else value for value in values)
-        for name, values in read.items()
+def _show_preset(name: str, choices: Choices, vocabulary: int, json: bool) -> None:
+    from weft.models.presets import preset
+
+    config = preset(name, vocabulary=vocabulary, **choices)
+    if json:
+        print_json({"name": name, **_sizes(config), "config": config.as_dict()})
+        return
+    console = new_console()
+    console.print(name, style="bold")
+    for word, value in _shape(config).items():
+        console.print(f"{word:<14}{value}")
+    console.print()
+    _print_parameters(_parameters(config))
+
+
+def _show_mechanism(
+    one: Mechanism, size: str, choices: Choices, vocabulary: int, json: bool
+) -> None:
+    from weft.models.presets import preset
+
+    config = preset(size, vocabulary=vocabulary, **_chosen(one, choices))
+    without = preset(size, vocabulary=vocabulary, **choices)
+    if json:
+        more = {"preset": size, **_sizes(config), "without_it": _parameters(without).total}
+        print_json({**_entry(one), "text": one.text, **more, "config": config.as_dict()})
+        return
+    console = new_console()
+    for part in paragraphs(one.text).split("\n\n"):
+        console.print(f"{part}\n", soft_wrap=part[:1].isspace())
+    console.print(f"preset({size!r}, {_written(_chosen(one, choices))})", soft_wrap=True)
+    found = _parameters(config)
+    _print_parameters(found, _compared(found.total, _parameters(without).total))
+
+
+def _chosen(one: Mechanism, choices: Choices) -> dict[str, Any]:
+    """What selects a mechanism beside what else was chosen."""
+    chosen: dict[str, Any] = {**choices, **one.changes}
+    for key, value in one.changes.items():
+        other = choices.get(key, "")
+        if key == "position" and value != "none":
+            names = [value, *(name for name in other.split("+") if name not in ("", "none", value))]
+            chosen[key] = "+".join(names if names != ["randomised"] else [*names, COMPANION])
+        elif key == "canon":
+            chosen[key] = "".join(sorted({value, *other}))
+        elif other not in ("", value):
+            raise WeftError(f"{one.name} and {other} are both {key}s", remedy="Choose one of them")
+    return chosen
+
+
+def _compared(count: int, without: int) -> str:
+    if count == without:
+        return "as many as without it"
+    more = "more" if count > without else "fewer"
+    return f"{abs(count - without):,} {more} than without it"
+
+
+def _print_parameters(found: Parameters, note: str = "") -> None:
+    console = new_console()
+    console.print(f"parameters    {found.total:>12,}{'   ' * bool(note)}{note}", soft_wrap=True)
+    for part, count in asdict(found).items():
+        if count:
+            console.print(f"  {part.replace('_', '-'):<12}{count:>12,}")
+
+
+def _shape(config: TransformerConfig) -> dict[str, Any]:
+    """What there is to say about a config in a line each."""
+    told = {
+        "layers": config.layers,
+        "heads": config.heads,
+        "width": config.width,
+        "hidden": config.hidden[0],
+        "vocabulary": config.vocabulary,
+        "kind": config.kind,
+        "position": config.position,
+        "attention": config.attention,
+        "norm": config.norm,
+        "activation": config.activation,
     }
-    result = _decoded(program, Stream(columns))
-    return _answer(done.outputs[0], result, done.layers[0], tokens)
+    return {**told, "canon": config.canon} if config.canon else told
 
 
-def _decoded(program: Program, stream: Stream) -> Any:
-    try:
-        return decode_stream(program, stream)
-    except WeftError as error:
-        if not isinstance(error.__cause__, KeyError):
-            raise
-        raise WeftError(
-            f"its decode reads {error.__cause__}, which the weights leave out: the output does not "
-            "depend on it",
-            subject=program.name,
-            remedy="Decode from the output, or compile it with -O 0",
-        ) from None
+def _with(choices: Choices, vocabulary: int) -> str:
+    return ", ".join([f"{vocabulary:,} tokens", *(f"{k} {v}" for k, v in choices.items())])
 
 
-def _answer(
-    outputs: tuple[int, ...], result: Any, layers: int, tokens: list[Any]
-) -> dict[str, Any]:
+def _written(changes: dict[str, Any]) -> str:
+    return ", ".join(f"{key}={value!r}" for key, value in changes.items())
+
+
+def _entry(one: Mechanism) -> dict[str, Any]:
     return {
-        "input": [str(token) for token in tokens],
-        "outputs": outputs,
-        "result": result,
-        "layers": layers,
+        "name": one.name,
+        "group": one.group,
+        "summary": one.summary,
+        "setting": one.changes,
     }
+
+
+def _sizes(config: TransformerConfig) -> dict[str, Any]:
+    found = _parameters(config)
+    return {
+        "layers": config.layers,
+        "heads": config.heads,
+        "width": config.width,
+        "hidden": list(config.hidden),
+        "parameters": {"total": found.total, **asdict(found)},
+    }
+
+
+def _parameters(config: TransformerConfig) -> Parameters:
+    from weft.models.catalogue import parameters_of
+
+    return parameters_of(config)

@@ -12,7 +12,7 @@ from weft.files import input_lines
 
 if TYPE_CHECKING:
     from weft.language.program import Program
-    from weft.theory.optimum import Optimum
+    from weft.theory.optimum.coordinatewise import Optimum
 
 
 def optimum_command(
@@ -64,10 +64,10 @@ def optimum_command(
       weft optimum addition --inputs sums.txt --alpha 0.1 --json
     """
     from weft.programs import program
-    from weft.theory.definition import reading_named
-    from weft.theory.derivatives import Penalty
-    from weft.theory.optimum import alpha_limit, check_rules
-    from weft.theory.reconstruction_states import require_categorical, sample_inputs, states_of
+    from weft.theory.minimal.minimality import reading_named
+    from weft.theory.optimum.coordinatewise import alpha_limit, check_rules
+    from weft.theory.optimum.derivatives import Penalty
+    from weft.theory.optimum.states import require_categorical, sample_inputs, states_of
 
     found = program(name)
     require_categorical(found)
@@ -91,8 +91,8 @@ def optimum_command(
 
 def _fired(program: Program, states: Any) -> Any:
     """The rules that fire, with one value per constraint."""
-    from weft.theory.derivatives_counts import count_kinks
-    from weft.theory.reconstruction import construct
+    from weft.theory.optimum.kinks import count_kinks
+    from weft.theory.optimum.reconstruction import construct
 
     units = construct(program.variables, program.rules)
     fires = count_kinks(units, states).fires.tolist()
@@ -143,7 +143,7 @@ def _show(program: Program, inputs: int, answer: Optimum, limit: float | None) -
         f"{units}; {answer.penalty.kind.upper()}, alpha {answer.penalty.alpha:g}"
     )
     if answer.reading is not None:
-        from weft.theory.definition import READINGS
+        from weft.theory.minimal.minimality import READINGS
 
         print(f"definition 1 by the reading '{answer.reading}': {READINGS[answer.reading]}")
         if answer.offence is not None:

@@ -63,7 +63,7 @@ def run_program(
         output_file(svg, option="--svg")
     stored = is_folder(name)
     if stored or compiled:
-        from weft.cli.models import run_compiled, run_folder
+        from weft.cli.run_model import run_compiled, run_folder
 
         if stored:
             answer = run_folder(Path(name), given, layers)
@@ -96,7 +96,7 @@ def write_picture(run: Run, path: Path, title: str, widest: int = 100) -> None:
     """Write what is shown of a run as a picture, no wider than it has to be."""
     from rich.console import Console
 
-    from weft.cli.streams import render_run
+    from weft.cli.stream_table import render_run
 
     width = max(len(title) + 12, *(len(line.plain) + 1 for line in render_run(run, widest)))
     picture = Console(record=True, width=width, file=_Nowhere(), highlight=False)  # type: ignore[arg-type]
@@ -106,7 +106,7 @@ def write_picture(run: Run, path: Path, title: str, widest: int = 100) -> None:
 
 def show(run: Run, console: Console) -> None:
     """Print a run: the stream (all of them with a trace), the outputs, the result."""
-    from weft.cli.streams import render_run
+    from weft.cli.stream_table import render_run
 
     for line in render_run(run, console.width):
         console.print(line, soft_wrap=True)

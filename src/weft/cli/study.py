@@ -76,7 +76,7 @@ def study_command(
 
 
 def _is_bad(status: str) -> bool:
-    from weft.training.watching import GOOD
+    from weft.training.callbacks import GOOD
 
     return status not in GOOD
 
@@ -126,7 +126,7 @@ def _run(
     """All runs that are not finished, with a line for each that ends."""
     from rich.progress import Progress
 
-    from weft.training.sweeping import sweep
+    from weft.training.launch.sweep import sweep
 
     cells = [cell for _, cell in study.cells(scale, given)]
     with Progress(transient=True, disable=quiet) as bar:

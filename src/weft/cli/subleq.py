@@ -16,14 +16,14 @@ from weft.errors import Location, WeftError
 from weft.files import is_file, is_folder, read_text
 
 if TYPE_CHECKING:
-    from weft.programs.subleq import Subleq
-    from weft.programs.subleq_assembler import Assembly
-    from weft.programs.subleq_machine import Outcome
+    from weft.programs.subleq.assembler import Assembly
+    from weft.programs.subleq.machine import Outcome
+    from weft.programs.subleq.program import Subleq
 
 CELL = 10_000
 """The largest number of a cell, and the most cells: all of them are tokens of the model."""
 
-EXAMPLES = Path(weft.__file__).parent / "programs" / "machines"
+EXAMPLES = Path(weft.__file__).parent / "programs" / "subleq" / "machines"
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def subleq_command(
       weft subleq path/to/mine.subleq --low -100 --high 100
     """
     text, path = read_machine(file)
-    from weft.programs.subleq_assembler import assemble
+    from weft.programs.subleq.assembler import assemble
 
     assembly = assemble(text, path)
     outcome = execute_here(assembly, path, low, high, most)
@@ -128,7 +128,7 @@ def execute_here(
     assembly: Assembly, path: str, low: int | None, high: int | None, most: int
 ) -> Outcome:
     """Run the plain machine; what goes wrong there names a line of the file."""
-    from weft.programs.subleq_machine import MachineError, execute
+    from weft.programs.subleq.machine import MachineError, execute
 
     try:
         return execute(assembly.cells, low=low, high=high, most=most)
@@ -143,7 +143,7 @@ def model_for(
 ) -> Subleq:
     """The program `subleq`, as large as the machine needs it."""
     from weft.language.tables import LIMIT
-    from weft.programs.subleq import Subleq
+    from weft.programs.subleq.program import Subleq
 
     cells = positions if positions is not None else len(assembly.cells)
     if cells < len(assembly.cells):
@@ -172,7 +172,7 @@ def interpreted(program: Subleq, cells: Sequence[int], outcome: Outcome) -> Way:
 def compiled(program: Subleq, cells: Sequence[int], outcome: Outcome, level: int) -> Way:
     """As weights, compiled just now."""
     from weft.compiler.build import compile_program
-    from weft.compiler.running import input_numbers, run_model
+    from weft.compiler.run import input_numbers, run_model
 
     made = compile_program(program, level=level)
     numbers = input_numbers(program, [list(cells)])

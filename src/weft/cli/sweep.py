@@ -14,7 +14,7 @@ from weft.files import output_folder
 
 if TYPE_CHECKING:
     from weft.statistics import Share
-    from weft.training.sweeping import Cell
+    from weft.training.launch.sweep import Cell
 
 
 def sweep_command(
@@ -48,9 +48,9 @@ def sweep_command(
     """
     from rich.progress import Progress
 
+    from weft.training.callbacks import GOOD
+    from weft.training.launch.sweep import read_sweep, sweep
     from weft.training.store import Run
-    from weft.training.sweeping import read_sweep, sweep
-    from weft.training.watching import GOOD
 
     output_folder(runs, option="--runs")
     check_device(device)

@@ -16,7 +16,7 @@ from weft.language.user_code import encode_text, sample_input
 
 if TYPE_CHECKING:
     from weft.language.program import Program
-    from weft.training.trace_data import TraceSet
+    from weft.training.traces.dataset import TraceSet
 
 
 def traces_command(
@@ -58,8 +58,8 @@ def traces_command(
       weft traces parity --show 5
     """
     from weft.programs import program
-    from weft.training.trace_data import collect
-    from weft.training.trace_files import extract
+    from weft.training.traces.dataset import collect
+    from weft.training.traces.dataset_files import extract
 
     if out is not None:
         output_folder(out, holds="traces", marker="traces.json", option="-o")

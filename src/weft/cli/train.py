@@ -76,9 +76,9 @@ def train_command(
       torchrun --nproc-per-node 2 -m weft train parity
     """
     from weft.training import override, train
+    from weft.training.callbacks import GOOD
     from weft.training.environment import device_of
     from weft.training.progress import Display
-    from weft.training.watching import GOOD
 
     output_folder(runs, option="--runs")
     device_of(device)
@@ -173,7 +173,7 @@ def _evaluated(
 ) -> dict[str, Predictions]:
     from weft.training import evaluate
     from weft.training.environment import device_of
-    from weft.training.evaluating import test_sets
+    from weft.training.evaluation import test_sets
     from weft.training.supervising import task_of
 
     wanted = run.config.evaluation

@@ -18,7 +18,7 @@ from weft.files import output_folder
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from weft.studies.verdict import Verdict
+    from weft.studies.verdicts.verdict import Verdict
 
 
 def verdict_command(
@@ -67,8 +67,8 @@ def verdict_command(
     check_device(device)
     if learn not in ("", "small", "paper"):
         raise WeftError(f"there is no recipe '{learn}'", remedy="Give small or paper")
-    from weft.studies.verdict import verdict
-    from weft.studies.verdict_report import write_verdict
+    from weft.studies.verdicts.report import write_verdict
+    from weft.studies.verdicts.verdict import verdict
     from weft.tasks.parameters import parameter
 
     found = verdict(
@@ -105,7 +105,7 @@ def _command(programs: list[str], task: str, given: list[str], examples: int, te
 
 def _print(found: Verdict) -> None:
     """The tables, and below them what there is to say about each column and row."""
-    from weft.studies.verdict_report import agreements, has_paper, rows, warnings_of
+    from weft.studies.verdicts.report import agreements, has_paper, rows, warnings_of
 
     header, table = rows(found)
     print_whole(_table(header[:-1], [row[:-1] for row in table]))

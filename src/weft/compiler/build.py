@@ -14,13 +14,10 @@ import numpy as np
 import torch
 
 from weft.compiler import level0
-from weft.compiler.attention import AttentionMatrices, compile_heads
 from weft.compiler.certificate import Certificate
-from weft.compiler.circuit import Circuit
-from weft.compiler.expand import Expansion
+from weft.compiler.heads import AttentionMatrices, compile_heads
 from weft.compiler.lower import Lowering
-from weft.compiler.matrices import FeedForwardMatrices, as_relu, encoding, lay_out
-from weft.compiler.precision import Format, format_of
+from weft.compiler.one_hot import Expansion
 from weft.compiler.problem import Problem, start
 from weft.compiler.reach import find_reachable, initial_values, observe
 from weft.compiler.slicing import merge_heads, remove_dead
@@ -31,8 +28,11 @@ from weft.language.frontend import deep_recursion
 from weft.language.program import Program, as_program, token_numbers
 from weft.language.ranges import Number
 from weft.models.config import Activation, TransformerConfig
-from weft.models.layout import Layout
+from weft.models.slots import Layout
 from weft.models.transformer import DTYPES, Transformer
+from weft.weights.circuit import Circuit
+from weft.weights.matrices import FeedForwardMatrices, as_relu, encoding, lay_out
+from weft.weights.precision import Format, format_of
 
 DEFAULT_LENGTH = 64
 """The longest input for programs that must know one, where none is given."""

@@ -13,19 +13,19 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from weft.compiler.build import Compiled
-from weft.compiler.precision import Ramp, format_of, mean_ramps
-from weft.compiler.running import run_model
+from weft.compiler.run import run_model
 from weft.errors import WeftError
 from weft.interpreter import reference
 from weft.interpreter.batched import BatchRun, run_batch
-from weft.interpreter.errors import NotHalted, not_halted
+from weft.interpreter.failures import NotHalted, not_halted
 from weft.interpreter.trace import Run
 from weft.language.program import Program, token_numbers
 from weft.language.ranges import Number
 from weft.language.user_code import expected_answer, sample_input
-from weft.models.layout import Slot
 from weft.models.reading import UNDEFINED_CODE, slot_codes
+from weft.models.slots import Slot
 from weft.models.transformer import Transformer
+from weft.weights.precision import Ramp, format_of, mean_ramps
 
 BATCH = 64
 REFERENCE = 25

@@ -11,12 +11,12 @@ import itertools
 from collections.abc import Iterator
 from typing import Any
 
-from weft.compiler.circuit import Circuit, Sum, form
-from weft.compiler.expand import Expansion
+from weft.compiler.one_hot import Expansion
 from weft.errors import WeftError
 from weft.language.program import Program
 from weft.language.ranges import UNDEFINED, Categorical
 from weft.language.rules import Rule
+from weft.weights.circuit import Circuit, Sum, form
 
 MOST = 50_000
 """The most rules that are compiled one by one."""

@@ -16,9 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from weft.compiler.circuit import Sum
-from weft.compiler.cubes import Cube, minimise
-from weft.compiler.expand import Expansion
+from weft.compiler.one_hot import Expansion
 from weft.compiler.problem import Problem
 from weft.compiler.terms import COMPARED, Conjunction, Terms
 from weft.errors import WeftError
@@ -35,6 +33,8 @@ from weft.language.expressions import (
 )
 from weft.language.ranges import Categorical, OutOfRange
 from weft.language.updates import Update
+from weft.weights.circuit import Sum
+from weft.weights.cubes import Cube, minimise
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from weft.compiler.problem import Problem
 from weft.language.program import Variable
 from weft.language.ranges import Categorical, Number, Subset
-from weft.models.layout import Layout, Slot
+from weft.models.slots import Layout, Slot
 
 
 def make_layout(problem: Problem) -> Layout:

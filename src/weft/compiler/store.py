@@ -26,7 +26,7 @@ from weft.language.source import source_hash
 from weft.language.vocabulary import Vocabulary
 from weft.models.config import config_from_dict
 from weft.models.files import AGAIN, check_layout, check_weights
-from weft.models.layout import layout_from_list
+from weft.models.slots import layout_from_list
 from weft.models.transformer import Transformer
 from weft.version import VERSION
 

@@ -12,9 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from weft.compiler.circuit import Sum, Unit, form
-from weft.compiler.cubes import Cube, minimise
-from weft.compiler.expand import Expansion
+from weft.compiler.one_hot import Expansion
 from weft.compiler.problem import Problem
 from weft.errors import WeftError
 from weft.language.diagrams import Decision, decision
@@ -31,6 +29,8 @@ from weft.language.expressions import (
 )
 from weft.language.ranges import UNDEFINED, Categorical
 from weft.language.tables import truth
+from weft.weights.circuit import Sum, Unit, form
+from weft.weights.cubes import Cube, minimise
 
 MANY = 256
 """The most cubes that a whole number is put together from, when it is no sum."""

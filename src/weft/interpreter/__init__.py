@@ -5,7 +5,7 @@ results for many inputs at once, `generate` lets a causal program continue a pro
 what is recorded.
 """
 
-from weft.interpreter.errors import StepError
+from weft.interpreter.failures import StepError
 from weft.interpreter.reference import run
 from weft.interpreter.trace import Run, Trace
 

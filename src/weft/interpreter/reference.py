@@ -15,15 +15,15 @@ from types import TracebackType
 from typing import Any, NoReturn
 
 from weft.errors import Location, WeftError, did_you_mean
-from weft.interpreter.errors import StepError, no_layers, not_halted, undefined_read
+from weft.interpreter.failures import StepError, no_layers, not_halted, undefined_read
 from weft.interpreter.trace import Layer, Run, Trace, halting_times, read_state
 from weft.language.bounded import EndlessLoop, call_bounded
-from weft.language.check import head_write_error
-from weft.language.names import Escape, escape_error
+from weft.language.definition import head_write_error
 from weft.language.program import Head, Program, as_program, token_numbers
 from weft.language.ranges import UNDEFINED, Number, OutOfRange
 from weft.language.state import StateObject
 from weft.language.state import __file__ as state_file
+from weft.language.state_access import Escape, escape_error
 from weft.language.stream import Cell, Stream, initial_stream
 from weft.language.user_code import encode_text
 

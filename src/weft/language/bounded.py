@@ -21,8 +21,8 @@ from types import CodeType, FrameType, FunctionType, MethodType, ModuleType
 from typing import Any, NoReturn, TypeVar
 
 from weft.errors import Location, WeftError
-from weft.language.names import resolve
 from weft.language.source import free_variables, function_source
+from weft.language.state_access import resolve
 
 Result = TypeVar("Result")
 

@@ -148,7 +148,7 @@ class ProgramType(type):
         return _Body(name)
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        from weft.language.check import define
+        from weft.language.definition import define
 
         program = super().__call__(*args, **kwargs)
         if "definition" not in vars(program):

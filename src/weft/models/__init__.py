@@ -1,11 +1,11 @@
 """The one Transformer (compiled and trained models are the same class), and its mechanisms."""
 
 from weft.models.config import TransformerConfig, config_from_dict
-from weft.models.generating import generate
-from weft.models.initialising import initialise
-from weft.models.layout import Layout, Slot, layout_from_list
+from weft.models.generation import generate
+from weft.models.init import initialise
 from weft.models.planting import Planted, plant
 from weft.models.presets import PRESETS, preset
+from weft.models.slots import Layout, Slot, layout_from_list
 from weft.models.transformer import Output, Transformer
 
 __all__ = [

@@ -17,12 +17,12 @@ from weft.models.attentions.base import masked, weighed
 from weft.models.attentions.softmax import with_sink
 from weft.models.attentions.swan import Swan
 from weft.models.bias import Bias
+from weft.models.cache import Memory, remembered
 from weft.models.canon import Canon
 from weft.models.config import TransformerConfig
-from weft.models.memory import Memory, remembered
+from weft.models.context import Scene
+from weft.models.hooks import Tap
 from weft.models.positions import Position
-from weft.models.scene import Scene
-from weft.models.taps import Tap
 
 
 class Attention(nn.Module):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from weft.models.scene import Scene
+from weft.models.context import Scene
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from weft.models.cache import Memory
+from weft.models.context import Scene
 from weft.models.drawing import uniform
-from weft.models.memory import Memory
-from weft.models.scene import Scene
 
 TAPS = 4
 

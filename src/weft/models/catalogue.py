@@ -18,8 +18,8 @@ from weft.models import canon, feed_forward, layer
 from weft.models.attentions import MIXINGS
 from weft.models.config import TransformerConfig
 from weft.models.positions import ENCODINGS, randomised
-from weft.models.sense import ATTENTIONS, POSITIONS
 from weft.models.transformer import Transformer
+from weft.models.validation import ATTENTIONS, POSITIONS
 
 Group = Literal["positions", "attentions", "blocks"]
 

@@ -102,7 +102,7 @@ class TransformerConfig:
     dtype: str = "float32"
 
     def __post_init__(self) -> None:
-        from weft.models.sense import check
+        from weft.models.validation import check
 
         for name in ("key_width", "value_width"):
             if not getattr(self, name):

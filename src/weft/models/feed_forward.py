@@ -11,11 +11,11 @@ from itertools import pairwise
 import torch
 from torch import Tensor, nn
 
+from weft.models.cache import Memory
 from weft.models.canon import Canon
 from weft.models.config import TransformerConfig
-from weft.models.memory import Memory
-from weft.models.scene import Scene
-from weft.models.taps import Tap
+from weft.models.context import Scene
+from weft.models.hooks import Tap
 
 
 class FeedForward(nn.Module):

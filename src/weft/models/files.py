@@ -15,7 +15,7 @@ from safetensors import SafetensorError, safe_open
 from weft.errors import WeftError
 from weft.files import reason
 from weft.models.config import TransformerConfig
-from weft.models.layout import Layout
+from weft.models.slots import Layout
 from weft.models.transformer import Transformer
 
 AGAIN = "Compile the model again"

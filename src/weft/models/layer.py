@@ -15,13 +15,13 @@ from torch import Tensor, nn
 
 from weft.models.attention import Attention
 from weft.models.bias import Bias
+from weft.models.cache import Memory
 from weft.models.canon import Canon
 from weft.models.config import TransformerConfig
+from weft.models.context import Scene
 from weft.models.feed_forward import FeedForward
-from weft.models.memory import Memory
+from weft.models.hooks import Tap, within
 from weft.models.positions import Position
-from weft.models.scene import Scene
-from weft.models.taps import Tap, within
 
 
 class Norm(nn.Module):

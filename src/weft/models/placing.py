@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from weft.models.config import TransformerConfig
+from weft.models.context import Scene
 from weft.models.positions.randomised import randomised
-from weft.models.scene import Scene
 
 
 def place(

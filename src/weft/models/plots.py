@@ -17,8 +17,8 @@ from torch import Tensor, nn
 from weft.errors import WeftError
 from weft.models.feed_forward import FeedForward
 from weft.models.layer import Layer
-from weft.models.sense import BIASED, ROTATED
 from weft.models.transformer import Transformer
+from weft.models.validation import BIASED, ROTATED
 
 Part = Literal["embedding", "position", "attention", "feed_forward", "unembedding"]
 PARTS: tuple[Part, ...] = ("embedding", "position", "attention", "feed_forward", "unembedding")

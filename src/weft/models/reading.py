@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from weft.models.layout import Layout, Slot
+from weft.models.slots import Layout, Slot
 
 UNDEFINED_CODE = -1
 

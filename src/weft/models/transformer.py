@@ -16,18 +16,18 @@ import torch
 from torch import Tensor, nn
 
 from weft.errors import WeftError
-from weft.models.compact import CompactLayer
-from weft.models.compacting import compact
+from weft.models.cache import Memory
+from weft.models.compact_layers import CompactLayer
+from weft.models.compaction import compact
 from weft.models.config import TransformerConfig
+from weft.models.context import Scene
+from weft.models.forward import CompactRunning, Running, Watcher, injects, run_tapped
+from weft.models.hooks import Tap, recording, replacing, within
 from weft.models.layer import Layer, Norm
-from weft.models.layout import Layout
-from weft.models.memory import Memory
 from weft.models.placing import key_scene, place
 from weft.models.positions import Positions
 from weft.models.reading import read_stream
-from weft.models.running import CompactRunning, Running, Watcher, injects, run_tapped
-from weft.models.scene import Scene
-from weft.models.taps import Tap, recording, replacing, within
+from weft.models.slots import Layout
 from weft.models.threads import threads_for
 
 WHOLE = 12

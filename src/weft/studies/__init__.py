@@ -7,12 +7,12 @@ and readings: which of a program's rules are in the weights of a run that learne
 from __future__ import annotations
 
 from weft.errors import WeftError, did_you_mean
+from weft.studies.explanation import RunReading, read_run
 from weft.studies.parity import PARITY
-from weft.studies.reading import RunReading, read_run
 from weft.studies.scan import SCAN
 from weft.studies.study import Picture, Row, Scale, Study
-from weft.studies.verdict import Verdict, verdict
-from weft.studies.verdict_stages import Stage
+from weft.studies.verdicts.stages import Stage
+from weft.studies.verdicts.verdict import Verdict, verdict
 
 STUDIES = {one.name: one for one in (PARITY, SCAN)}
 

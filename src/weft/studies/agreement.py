@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from weft.statistics import Share
-from weft.training.evaluating import Predictions
+from weft.training.evaluation import Predictions
 
 
 @dataclass(frozen=True, kw_only=True)

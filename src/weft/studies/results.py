@@ -15,11 +15,11 @@ import numpy as np
 
 from weft.statistics import Interval, Mean, Share
 from weft.studies.study import NOTHING, Row, Study
-from weft.tasks.rows import Bools
-from weft.training.evaluating import Predictions
+from weft.tasks.arrays import Bools
+from weft.training.callbacks import GOOD
+from weft.training.evaluation import Predictions
 from weft.training.files import read_json, write_json
 from weft.training.store import Run
-from weft.training.watching import GOOD
 
 Curve = dict[int, Share]
 """A share for every value of an axis."""

@@ -15,8 +15,8 @@ from typing import Any, Literal
 
 from weft.errors import WeftError, did_you_mean
 from weft.training.config import TrainingConfig
+from weft.training.launch.sweep import Cell, written
 from weft.training.overriding import override
-from weft.training.sweeping import Cell, written
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 

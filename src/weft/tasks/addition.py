@@ -15,9 +15,9 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from weft.tasks.layouts import Format, Pairs
+from weft.tasks.arrays import Bools, Ints, constant, placed, turned, within
+from weft.tasks.formats import Format, Pairs
 from weft.tasks.parameters import check_ascending
-from weft.tasks.rows import Bools, Ints, constant, placed, turned, within
 from weft.tasks.task import TRAIN, Split, Task
 
 ZERO = 4  # the token "0"; the other digits and the plus come next

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from weft.tasks.rows import Bools, Ints, taken
+from weft.tasks.arrays import Bools, Ints, taken
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,9 +14,9 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from weft.tasks.layouts import START, Format, Pairs
+from weft.tasks.arrays import Bools, Ints, within
+from weft.tasks.formats import START, Format, Pairs
 from weft.tasks.parameters import check_ascending
-from weft.tasks.rows import Bools, Ints, within
 from weft.tasks.task import TRAIN, Split, Task
 
 ZERO = 4  # the token "0"; "1" comes next

@@ -10,10 +10,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from weft.tasks.arrays import within
 from weft.tasks.batch import Batch
-from weft.tasks.layouts import Format, Pairs, concluded
+from weft.tasks.formats import Format, Pairs, concluded
 from weft.tasks.parameters import check_ascending, check_letters
-from weft.tasks.rows import within
 from weft.tasks.task import TRAIN, Split, Task
 
 FIRST = 4  # the token of the first letter

@@ -10,11 +10,11 @@ from typing import ClassVar
 import numpy as np
 
 from weft.errors import WeftError
+from weft.tasks.arrays import Bools, Ints
 from weft.tasks.batch import Batch
-from weft.tasks.layouts import MARK, Format, Pairs, concluded
-from weft.tasks.membership import hashed, in_bucket
+from weft.tasks.formats import MARK, Format, Pairs, concluded
+from weft.tasks.hashing import hashed, in_bucket
 from weft.tasks.parameters import check_ascending
-from weft.tasks.rows import Bools, Ints
 from weft.tasks.task import TRAIN, Split, Task
 
 ZERO = 4  # the token "0"; the other numbers and the plus come next

@@ -12,7 +12,7 @@ from weft.tasks.bits import Majority, Parity
 from weft.tasks.dyck import Dyck
 from weft.tasks.induction import Induction
 from weft.tasks.modular import ModularAddition
-from weft.tasks.own import ProgramOutput, own_parameters
+from weft.tasks.program_output import ProgramOutput, own_parameters
 from weft.tasks.scan import Scan
 from weft.tasks.sequences import Copy, Reverse, Sort
 from weft.tasks.task import Task

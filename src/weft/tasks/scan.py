@@ -16,12 +16,12 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from weft.errors import WeftError
-from weft.programs import scan_splits
-from weft.programs.scan_grammar import ACTIONS, WORDS, meaning
-from weft.tasks.layouts import Format, Pairs
-from weft.tasks.membership import Hashes, hashed, in_bucket
+from weft.programs.scan import splits as scan_splits
+from weft.programs.scan.grammar import ACTIONS, WORDS, meaning
+from weft.tasks.arrays import Bools, Ints, taken
+from weft.tasks.formats import Format, Pairs
+from weft.tasks.hashing import Hashes, hashed, in_bucket
 from weft.tasks.parameters import check_ascending
-from weft.tasks.rows import Bools, Ints, taken
 from weft.tasks.task import TRAIN, Split, Task
 
 FIRST = 4  # the token of the first word; actions come after the words

@@ -10,8 +10,8 @@ import numpy as np
 
 from weft.errors import WeftError, did_you_mean
 from weft.statistics import Share
+from weft.tasks.arrays import Bools, Ints
 from weft.tasks.batch import Batch
-from weft.tasks.rows import Bools, Ints
 
 
 def score(batch: Batch, predictions: Ints) -> Bools:

@@ -12,9 +12,9 @@ from typing import ClassVar
 import numpy as np
 
 from weft.errors import WeftError
-from weft.tasks.layouts import Format, Pairs
+from weft.tasks.arrays import Ints, turned, within
+from weft.tasks.formats import Format, Pairs
 from weft.tasks.parameters import check_ascending, check_letters
-from weft.tasks.rows import Ints, turned, within
 from weft.tasks.task import TRAIN, Split, Task
 
 FIRST = 4  # the token of the first letter

@@ -23,11 +23,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from weft.errors import WeftError, did_you_mean
+from weft.tasks.arrays import Bools, joined, taken
 from weft.tasks.batch import Batch
-from weft.tasks.layouts import END, MARK, Format, Pairs, continued, tagged, translated
-from weft.tasks.membership import hashed, in_bucket, rehashed
+from weft.tasks.formats import END, MARK, Format, Pairs, continued, tagged, translated
+from weft.tasks.hashing import hashed, in_bucket, rehashed
 from weft.tasks.parameters import check_types
-from weft.tasks.rows import Bools, joined, taken
 
 TRAIN = "train"
 VALIDATION = "validation"

@@ -1,21 +1,23 @@
 """Predictions: which programs training can find.
 
-Minimality (ALTA paper, sections 3.2 and 4.1, appendices B.3 and C.2): `minimal` leaves of a program
-what some inputs used, `generalises` asks what that is worth on others, `is_minimal` is the paper's
-definition 1.
+`minimal` (ALTA paper, sections 3.2 and 4.1, appendices B.3 and C.2): `minimal_program` keeps the
+rules that the training inputs use, `generalises` runs the result on other inputs, `is_minimal` is
+the paper's definition 1.
 
-Optimality (appendix B.4 to B.8): `is_strict_coordinate_optimum` asks whether training would stay at
-compiled weights. `weft.theory.reading` and `weft.theory.reading_distance` go the other way: which
-rules are in weights that were trained, and how far those are from compiled ones.
+`optimum` (appendices B.4 to B.8): `is_strict_coordinate_optimum` asks whether training would stay
+at the compiled weights.
+
+`extraction` goes the other way: which rules are in trained weights, and how far those weights are
+from compiled ones.
 """
 
-from weft.theory.antecedents import Forms, minimal_forms, shortened
-from weft.theory.definition import Minimality, Offence, is_minimal
-from weft.theory.fired import fired_resets, fired_rules
-from weft.theory.firing import Used, observe
-from weft.theory.generalising import Generalisation, Outcome, generalises
-from weft.theory.minimising import Dropped, Minimal, minimal
-from weft.theory.optimum import Optimum, is_strict_coordinate_optimum
+from weft.theory.minimal.antecedents import Forms, minimal_forms, shortened
+from weft.theory.minimal.fired import fired_resets, fired_rules
+from weft.theory.minimal.generalisation import Generalisation, Outcome, generalises
+from weft.theory.minimal.minimality import Minimality, Offence, is_minimal
+from weft.theory.minimal.minimise import Dropped, Minimal, minimal_program
+from weft.theory.minimal.observation import Used, observe
+from weft.theory.optimum.coordinatewise import Optimum, is_strict_coordinate_optimum
 
 __all__ = [
     "Dropped",
@@ -32,8 +34,8 @@ __all__ = [
     "generalises",
     "is_minimal",
     "is_strict_coordinate_optimum",
-    "minimal",
     "minimal_forms",
+    "minimal_program",
     "observe",
     "shortened",
 ]

@@ -1,5 +1,6 @@
 """Learning tasks: the loop, optimisers, checkpoints, evaluation, and folders of runs."""
 
+from weft.training.callbacks import Record, Result, Watcher
 from weft.training.config import (
     EvaluationConfig,
     OptimiserConfig,
@@ -8,16 +9,15 @@ from weft.training.config import (
     TrainingConfig,
     training_config,
 )
-from weft.training.evaluating import Predictions, evaluate, load_predictions
+from weft.training.evaluation import Predictions, evaluate, load_predictions
+from weft.training.launch.sweep import Cell, cells, read_sweep, sweep
 from weft.training.overriding import override
-from weft.training.recipes import stream_config, trace_config
-from weft.training.running import train
 from weft.training.store import Run, RunStore
 from weft.training.supervision import SupervisionConfig
-from weft.training.sweeping import Cell, cells, read_sweep, sweep
-from weft.training.trace_data import TraceSet, collect
-from weft.training.trace_files import extract
-from weft.training.watching import Record, Result, Watcher
+from weft.training.traces.dataset import TraceSet, collect
+from weft.training.traces.dataset_files import extract
+from weft.training.traces.recipes import stream_config, trace_config
+from weft.training.trainer import train
 
 __all__ = [
     "Cell",

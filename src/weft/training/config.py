@@ -207,14 +207,14 @@ class TrainingConfig:
         from weft.models.presets import preset
 
         if self.supervision.by == "traces":
-            from weft.training.placing import placed_config
+            from weft.training.traces.feed_forward import placed_config
 
             return placed_config(self, task)
 
         kind = self.model.get("kind", KINDS[task.format])
         told: dict[str, Any] = {} if kind == "decoder" else {"position": "rotary"}
         if self.supervision.by == "streams":
-            from weft.training.readable import looped
+            from weft.training.traces.stream_learner import looped
 
             told |= looped(self, task)
         positions = (self.model.get("position", ""), self.model.get("encoder_position", ""))

@@ -18,15 +18,22 @@ from torch import Tensor, nn
 
 from weft.errors import WeftError
 from weft.models.config import TransformerConfig
-from weft.models.initialising import initialise
+from weft.models.init import initialise
 from weft.models.transformer import Output, Transformer
 from weft.tasks import Task
 from weft.training.config import TrainingConfig
-from weft.training.feeding import Feed, Tensors
-from weft.training.graphs import Graphed
-from weft.training.optimisers import clip, make_capturable, optimisers_of, restore, saved, set_lr
-from weft.training.parallel import Group, add_up
-from weft.training.schedules import share
+from weft.training.cuda_graphs import Graphed
+from weft.training.data import Feed, Tensors
+from weft.training.distributed import Group, add_up
+from weft.training.optim.optimisers import (
+    clip,
+    make_capturable,
+    optimisers_of,
+    restore,
+    saved,
+    set_lr,
+)
+from weft.training.optim.schedules import share
 
 IGNORED = -1
 

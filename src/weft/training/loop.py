@@ -23,15 +23,15 @@ from weft.errors import Interrupted, WeftError, did_you_mean
 from weft.tasks import Task
 from weft.tasks.task import TRAIN, VALIDATION
 from weft.training import checkpoint
+from weft.training.callbacks import Record, Watcher
 from weft.training.checkpoint import State
 from weft.training.config import TrainingConfig
-from weft.training.evaluating import Predictions, evaluate, test_sets
+from weft.training.distributed import Group, Signalled, agreed
+from weft.training.evaluation import Predictions, evaluate, test_sets
 from weft.training.files import Log
 from weft.training.interrupts import Interrupts
 from weft.training.learner import NotFinite, precise
-from weft.training.parallel import Group, Signalled, agreed
 from weft.training.supervising import learner_of
-from weft.training.watching import Record, Watcher
 
 CHOOSING = ("dev",)
 """Splits of tasks that were published to choose settings by."""

@@ -22,8 +22,8 @@ from weft.language.program import Program, token_numbers
 from weft.language.ranges import UNDEFINED
 from weft.language.user_code import encode_text
 from weft.tasks import Batch, Split, Task
-from weft.tasks.layouts import Format, Pairs
-from weft.tasks.rows import Bools, Ints
+from weft.tasks.arrays import Bools, Ints
+from weft.tasks.formats import Format, Pairs
 from weft.tasks.task import TRAIN
 
 TESTS = 256

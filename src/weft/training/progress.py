@@ -10,9 +10,9 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
 from weft.models.config import TransformerConfig
+from weft.training.callbacks import Record, Result, Watcher
 from weft.training.config import TrainingConfig
 from weft.training.peak import matmul_peak, token_cost
-from weft.training.watching import Record, Result, Watcher
 
 COLUMNS = (
     BarColumn(bar_width=20),

@@ -19,8 +19,8 @@ from weft.training.files import read_json, read_lines
 if TYPE_CHECKING:
     from weft.models.transformer import Transformer
     from weft.tasks import Task
-    from weft.training.evaluating import Predictions
-    from weft.training.watching import Result
+    from weft.training.callbacks import Result
+    from weft.training.evaluation import Predictions
 
 UNFINISHED = "unfinished"
 """The status of a run that has not ended."""
@@ -52,7 +52,7 @@ class Run:
     @cached_property
     def result(self) -> Result | None:
         """How it ended; None where it has not."""
-        from weft.training.running import finished
+        from weft.training.trainer import finished
 
         return finished(self.folder)
 
@@ -82,7 +82,7 @@ class Run:
 
     def predictions(self, split: str) -> Predictions:
         """What it chose at its end."""
-        from weft.training.evaluating import load_predictions
+        from weft.training.evaluation import load_predictions
 
         path = self.folder / "predictions" / f"{split}.npz"
         if not path.exists():
@@ -184,8 +184,8 @@ class RunStore:
 
     def delete(self, run: Run) -> None:
         """Remove a run and all its files; not while it is being trained."""
-        from weft.training.parallel import Group
-        from weft.training.running import locked
+        from weft.training.distributed import Group
+        from weft.training.trainer import locked
 
         with locked(run.folder, Group()):
             shutil.rmtree(run.folder)

@@ -10,8 +10,8 @@ from weft.errors import WeftError
 from weft.models.transformer import Transformer
 from weft.tasks import Task, task
 from weft.training.config import TrainingConfig
+from weft.training.distributed import Group
 from weft.training.learner import Learner
-from weft.training.parallel import Group
 
 if TYPE_CHECKING:
     from weft.language.program import Program
@@ -61,7 +61,7 @@ def program_of(config: TrainingConfig) -> Program:
 def model_of(config: TrainingConfig, task: Task) -> Transformer:
     """The model of a config, to be given weights."""
     if config.supervision.by == "traces":
-        from weft.training.placing import placed
+        from weft.training.traces.feed_forward import placed
 
         return placed(config, task)
     return Transformer(config.model_config(task))
@@ -73,11 +73,11 @@ def learner_of(
     """A model that is about to learn a task, from what the config says."""
     by = config.supervision.by
     if by == "traces":
-        from weft.training.trace_learning import TraceLearner
+        from weft.training.traces.learner import TraceLearner
 
         return TraceLearner(config, task, device, group)
     if by == "streams":
-        from weft.training.readable import StreamLearner
+        from weft.training.traces.stream_learner import StreamLearner
 
         return StreamLearner(config, task, device, group)
     return Learner(config, config.model_config(task), device, group)

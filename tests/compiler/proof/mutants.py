@@ -21,7 +21,7 @@ from random_programs import make
 from weft.compiler.certificate import Certificate
 from weft.compiler.proof import prove
 from weft.models.config import TransformerConfig
-from weft.models.layout import Layout
+from weft.models.slots import Layout
 from weft.models.transformer import Transformer
 
 LAYERS = 24

@@ -12,12 +12,15 @@ from mutants import SOURCE
 
 import weft
 from random_programs import make
-from weft.compiler import attention, build, expand, lower, matrices, reach, slicing, terms
-from weft.compiler.cubes import Cube, minimise
-from weft.compiler.precision import Ramp
+from weft.compiler import build, lower, reach, slicing, terms
+from weft.compiler import heads as attention
+from weft.compiler import one_hot as expand
 from weft.compiler.problem import Problem, restricted
 from weft.compiler.proof import prove
 from weft.compiler.slots import make_layout
+from weft.weights import matrices
+from weft.weights.cubes import Cube, minimise
+from weft.weights.precision import Ramp
 
 COUNTER = """
 import weft

@@ -11,7 +11,7 @@ import weft
 from random_programs import make
 from weft.compiler.proof import Proof, prove
 from weft.programs.library import LIBRARY
-from weft.programs.subleq import Subleq
+from weft.programs.subleq.program import Subleq
 
 
 def proof_of(compiled: weft.Compiled) -> Proof:

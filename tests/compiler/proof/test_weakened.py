@@ -25,10 +25,10 @@ from test_broken_compilers import BROKEN, MEAN_RAMPS, prove_compiled
 
 import weft
 from random_programs import make
-from weft.compiler import expand
-from weft.compiler.precision import Ramp
+from weft.compiler import one_hot as expand
 from weft.compiler.proof import attention, feed_forward, invariant, prove, stream, verify
 from weft.compiler.proof.rounding import PRECISIONS, Precision
+from weft.weights.precision import Ramp
 
 
 def nothing(*args: Any, **kwargs: Any) -> None:

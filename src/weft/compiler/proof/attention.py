@@ -27,7 +27,7 @@ from weft.compiler.proof.rounding import (
 from weft.compiler.proof.stream import encode
 from weft.language.program import Head
 from weft.models.config import TransformerConfig
-from weft.models.layout import Layout
+from weft.models.slots import Layout
 
 Offsets = list[tuple[int, float]]
 

@@ -31,7 +31,7 @@ from weft.language.diagrams import Put
 from weft.language.expressions import reads
 from weft.language.ranges import UNDEFINED, Number
 from weft.models.config import TransformerConfig
-from weft.models.layout import Layout
+from weft.models.slots import Layout
 
 STATES_TO_RUN = 64
 """Of a cell in doubt, how many states are run."""

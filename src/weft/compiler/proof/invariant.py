@@ -22,7 +22,7 @@ from weft.language.diagrams import Diagram, Put
 from weft.language.expressions import reads
 from weft.language.program import Head, Program, Variable
 from weft.language.ranges import Number, Range, show_value
-from weft.models.layout import Layout
+from weft.models.slots import Layout
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from weft.compiler.proof.rounding import Array
 from weft.language.program import Program, Variable
 from weft.language.ranges import Categorical, Number, Subset
 from weft.models.config import TransformerConfig
-from weft.models.layout import Layout, Slot
+from weft.models.slots import Layout, Slot
 from weft.models.transformer import DTYPES, Transformer
 
 SIZES = ("heads", "hidden", "key_width", "value_width", "offsets", "dtype", "max_length")

@@ -28,7 +28,7 @@ class AlwaysFails(WeftError):
 def derive(program: Program) -> Updates:
     """The guarded updates of a program's step."""
     if program.listed_rules is not None:
-        from weft.language.listed import updates_from_rules
+        from weft.language.from_rules import updates_from_rules
 
         return updates_from_rules(program.variables, program.listed_rules)
     machine = Machine(program.variables, program.name)

@@ -23,8 +23,8 @@ from weft.language.frontend.machine import (
     NotUnderstood,
     Operand,
 )
-from weft.language.names import Escape, escape_error, unreadable
 from weft.language.source import free_variables, function_source
+from weft.language.state_access import Escape, escape_error, unreadable
 
 DEEPEST = 60
 """How deep helpers are inlined into helpers before the rest is tabulated."""

@@ -11,9 +11,11 @@ from typing import Any, NoReturn
 
 from weft.errors import Location
 from weft.language.bounded import ENDLESS
-from weft.language.check import head_write_error
+from weft.language.definition import head_write_error
 from weft.language.expressions import Constant, EndlessFailure, Expression, Failure
-from weft.language.frontend import opaque, patterns, purity, values
+from weft.language.frontend import matching as patterns
+from weft.language.frontend import purity, values
+from weft.language.frontend import tabulation as opaque
 from weft.language.frontend.calls import local_function
 from weft.language.frontend.machine import (
     STATE,

@@ -12,8 +12,9 @@ from typing import Any
 
 from weft.language.bounded import ROUNDS
 from weft.language.expressions import Apply, Choice, Constant, Expression
-from weft.language.frontend import calls, opaque
-from weft.language.frontend.inputs import unknown_variable
+from weft.language.frontend import calls
+from weft.language.frontend import tabulation as opaque
+from weft.language.frontend.dependencies import unknown_variable
 from weft.language.frontend.machine import (
     STATE,
     Fork,

@@ -14,9 +14,9 @@ import torch
 from torch import Tensor, nn
 
 from weft.models.bias import Bias
+from weft.models.cache import Memory, remembered
 from weft.models.config import TransformerConfig
-from weft.models.memory import Memory, remembered
-from weft.models.scene import Scene
+from weft.models.context import Scene
 
 
 class Mixing(nn.Module):

@@ -21,8 +21,8 @@ from torch import Tensor
 
 from weft.models.attentions.base import Mixing, weighed
 from weft.models.bias import Bias
+from weft.models.context import Scene
 from weft.models.kernels import entmax_attention
-from weft.models.scene import Scene
 
 STEPS = 12
 

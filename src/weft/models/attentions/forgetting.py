@@ -18,11 +18,11 @@ from torch import Tensor, nn
 from weft.models.attentions.base import weighed
 from weft.models.attentions.softmax import Softmax
 from weft.models.bias import Bias
+from weft.models.cache import Memory, remembered
 from weft.models.config import TransformerConfig
+from weft.models.context import Scene
 from weft.models.drawing import normal
 from weft.models.kernels import forgetting_attention
-from weft.models.memory import Memory, remembered
-from weft.models.scene import Scene
 
 
 class Forgetting(Softmax):

@@ -14,9 +14,9 @@ import torch
 from torch import Tensor, nn
 
 from weft.models.attentions.softmax import Softmax
+from weft.models.cache import Memory
 from weft.models.config import TransformerConfig
-from weft.models.memory import Memory
-from weft.models.scene import Scene
+from weft.models.context import Scene
 
 START = 0.43
 

@@ -22,12 +22,12 @@ from torch import Tensor, nn
 from weft.models.attentions.base import weighed
 from weft.models.attentions.softmax import Softmax
 from weft.models.bias import Bias
+from weft.models.cache import Memory
 from weft.models.canon import shifted_sum
 from weft.models.config import TransformerConfig
+from weft.models.context import Scene
 from weft.models.drawing import normal, uniform
 from weft.models.kernels import path_attention
-from weft.models.memory import Memory
-from weft.models.scene import Scene
 
 RANK = 32
 TAPS = 3

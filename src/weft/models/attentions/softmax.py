@@ -15,8 +15,8 @@ from torch import Tensor
 
 from weft.models.attentions.base import Mixing, weighed
 from weft.models.bias import Bias
+from weft.models.context import Scene
 from weft.models.kernels import softmax_attention
-from weft.models.scene import Scene
 
 
 class Softmax(Mixing):

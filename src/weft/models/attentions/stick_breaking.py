@@ -20,8 +20,8 @@ from torch import Tensor
 
 from weft.models.attentions.base import Mixing
 from weft.models.bias import Bias
+from weft.models.context import Scene
 from weft.models.kernels import stick_breaking_attention
-from weft.models.scene import Scene
 
 
 class StickBreaking(Mixing):

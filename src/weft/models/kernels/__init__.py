@@ -3,8 +3,12 @@
 q, k  b h l k      v  b h m v
 """
 
-from weft.models.kernels.softmax import forgetting_attention, softmax_attention
-from weft.models.kernels.sparse import entmax_attention, path_attention, stick_breaking_attention
+from weft.models.kernels.fused_softmax import forgetting_attention, softmax_attention
+from weft.models.kernels.fused_sparse import (
+    entmax_attention,
+    path_attention,
+    stick_breaking_attention,
+)
 
 __all__ = [
     "entmax_attention",

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from weft.models.bias import Bias
-from weft.models.scene import Scene
+from weft.models.context import Scene
 
 
 def flex_softmax(

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from weft.models.bias import Bias
 from weft.models.config import TransformerConfig
+from weft.models.context import Scene
 from weft.models.positions.abacus import Abacus
 from weft.models.positions.alibi import Alibi
 from weft.models.positions.base import Position
@@ -20,7 +21,6 @@ from weft.models.positions.nape import Nape
 from weft.models.positions.rotary import Rotary
 from weft.models.positions.sinusoidal import Sinusoidal
 from weft.models.positions.t5 import T5
-from weft.models.scene import Scene
 
 ENCODINGS: dict[str, type[Position]] = {
     "learned": Learned,

@@ -14,9 +14,9 @@ from torch import Tensor, nn
 
 from weft.errors import WeftError
 from weft.models.config import TransformerConfig
+from weft.models.context import Scene
 from weft.models.drawing import normal
 from weft.models.positions.base import Position
-from weft.models.scene import Scene
 
 
 class Abacus(Position):

@@ -16,8 +16,8 @@ from torch import Tensor
 
 from weft.models.bias import Bias
 from weft.models.config import TransformerConfig
+from weft.models.context import Scene
 from weft.models.positions.base import Position
-from weft.models.scene import Scene
 
 
 def alibi_slopes(heads: int) -> list[float]:

@@ -6,7 +6,7 @@ from torch import Tensor, nn
 
 from weft.models.bias import Bias
 from weft.models.config import TransformerConfig
-from weft.models.scene import Scene
+from weft.models.context import Scene
 
 
 class Position(nn.Module):

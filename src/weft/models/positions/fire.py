@@ -16,9 +16,9 @@ from torch.utils.checkpoint import checkpoint
 
 from weft.models.bias import Bias
 from weft.models.config import TransformerConfig
+from weft.models.context import Scene
 from weft.models.drawing import normal
 from weft.models.positions.base import Position
-from weft.models.scene import Scene
 
 HIDDEN = 32
 THRESHOLD = 512.0

@@ -12,9 +12,9 @@ import torch
 from torch import Tensor, nn
 
 from weft.models.config import TransformerConfig
+from weft.models.context import Scene
 from weft.models.drawing import normal
 from weft.models.positions.base import Position
-from weft.models.scene import Scene
 
 
 class Learned(Position):

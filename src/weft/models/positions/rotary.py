@@ -12,8 +12,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from weft.models.context import Scene
 from weft.models.positions.base import Position
-from weft.models.scene import Scene
 
 BASE = 10_000.0
 

@@ -12,8 +12,8 @@ import torch
 from torch import Tensor, nn
 
 from weft.models.config import TransformerConfig
+from weft.models.context import Scene
 from weft.models.positions.base import Position
-from weft.models.scene import Scene
 
 BASE = 10_000.0
 

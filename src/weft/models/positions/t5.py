@@ -17,9 +17,9 @@ from torch import Tensor, nn
 
 from weft.models.bias import Bias
 from weft.models.config import TransformerConfig
+from weft.models.context import Scene
 from weft.models.drawing import normal
 from weft.models.positions.base import Position
-from weft.models.scene import Scene
 
 BUCKETS = 32
 FARTHEST = 128

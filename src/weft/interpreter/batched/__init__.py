@@ -1,0 +1,147 @@
+"""The batched interpreter: NumPy over many inputs at once, the same results bit for bit.
+
+What it computes is defined by `reference`; where an input fails, that input is run there again, so
+that the error is the same one. `engine` runs the layers, `batch_run` is what comes of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weft.errors import WeftError
+from weft.interpreter import reference
+from weft.interpreter.batched.engine import Batch, Engine, Failed
+from weft.interpreter.batched.results import BatchRun, Moment
+from weft.interpreter.failures import InterpretersDisagree, not_halted, shown
+from weft.language.frontend import AlwaysFails
+from weft.language.program import Program, as_program, token_numbers
+
+__all__ = ["POSITIONS_AT_ONCE", "BatchRun", "in_parts", "run_batch"]
+
+Array = NDArray[Any]
+
+POSITIONS_AT_ONCE = 1 << 16
+"""About how many positions are computed together: as many as stay in a core's cache."""
+
+
+def run_batch(
+    program: Program | type[Program],
+    inputs: Iterable[str | Iterable[Any]],
+    *,
+    layers: int | None = None,
+    max_layers: int | None = None,
+    trace: bool = False,
+) -> BatchRun:
+    """Run a program on many inputs at once; the arguments are those of `run`.
+
+    Example:
+        >>> import weft
+        >>> weft.run_batch(weft.program("parity"), ["101", "1", "0111"]).results
+        [0, 1, 1]
+    """
+    program = as_program(program)
+    limit, must_halt = reference.layer_limit(program, layers, max_layers)
+    tokens, numbers, unreadable = _read_inputs(program, inputs)
+    bounds = np.cumsum([0, *(len(t) for t in tokens)])
+    engine = Engine.of(program)
+    results = {
+        name: np.zeros(bounds[-1], engine.types[name])
+        for name, variable in program.variables.items()
+        if not variable.is_head
+    }
+    ran = np.zeros(len(tokens), np.intp)
+    history: list[list[tuple[Moment, Moment, Moment]]] = []
+    chunks = np.zeros(len(tokens), np.intp)
+    for number, chunk in enumerate(_chunks(bounds)):
+        chunks[chunk] = number
+        batch = Batch(engine, chunk, numbers, bounds, results, ran)
+        given: dict[str, Any] = {"layers": layers, "max_layers": max_layers}
+        try:
+            failed = batch.run(limit, must_halt, trace)
+        except AlwaysFails:
+            for index, read in enumerate(tokens):  # the first that comes to a layer says why
+                reference.run(program, read, index=index, **given)
+            raise
+        if failed is not None:
+            raise _error(program, tokens, failed, limit, given)
+        if trace:
+            history.append(batch.history)
+    if unreadable is not None:
+        raise unreadable
+    return BatchRun(
+        program,
+        tuple(tuple(t) for t in tokens),
+        tuple(ran.tolist()),
+        results,
+        bounds,
+        history,
+        chunks,
+    )
+
+
+def _read_inputs(
+    program: Program, inputs: Iterable[str | Iterable[Any]]
+) -> tuple[list[Sequence[Any]], list[list[int]], Exception | None]:
+    """The inputs up to the first that cannot be read, and what is wrong with that one."""
+    tokens, numbers = [], []
+    for index, given in enumerate(inputs):
+        try:
+            read = reference.read_input(program, given)
+            numbers.append(token_numbers(program, read))
+            tokens.append(read)
+        except WeftError as error:
+            return tokens, numbers, reference.of_input(error, index)
+    return tokens, numbers, None
+
+
+def _chunks(bounds: Array) -> Iterator[Array]:
+    """The inputs in groups of about as many positions as are computed together."""
+    start = 0
+    while start < len(bounds) - 1:
+        end = int(np.searchsorted(bounds, bounds[start] + POSITIONS_AT_ONCE))
+        end = min(max(end, start + 1), len(bounds) - 1)
+        yield np.arange(start, end)
+        start = end
+
+
+def _error(
+    program: Program, tokens: list[Sequence[Any]], failed: Failed, limit: int, given: dict[str, Any]
+) -> Exception:
+    """The error that the reference interpreter gives for an input."""
+    sequence = failed.sequence
+    if not failed.halts:
+        return not_halted(program, tokens[sequence], limit, sequence)
+    try:
+        reference.run(program, tokens[sequence], index=sequence, **given)
+    except Exception as error:
+        return error
+    return InterpretersDisagree(
+        f"input {sequence} ({shown(program, tokens[sequence])}): the batched interpreter fails and "
+        "the reference interpreter does not",
+        subject=program.name,
+        remedy="This is a mistake in Weft: please report it with the program",
+    )
+
+
+def in_parts(inputs: Iterable[Sequence[Any]], positions: int) -> Iterator[list[Sequence[Any]]]:
+    """Inputs in groups of about so many positions, to be traced together.
+
+    Example:
+        >>> from weft.interpreter.batched import in_parts
+        >>> list(in_parts(["101", "11", "0"], positions=5))
+        [['101', '11'], ['0']]
+    """
+    part: list[Sequence[Any]] = []
+    size = 0
+    for tokens in inputs:
+        if part and size + len(tokens) > positions:
+            yield part
+            part, size = [], 0
+        part.append(tokens)
+        size += len(tokens)
+    if part:
+        yield part

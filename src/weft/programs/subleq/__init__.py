@@ -1,0 +1,1 @@
+"""SUBLEQ: the one-instruction computer as a program, with an assembler and a plain machine."""

@@ -1,0 +1,1 @@
+"""Turing machines: the program that simulates them, and some well-known machines."""

@@ -1,0 +1,1 @@
+"""Verdicts: what a program expresses, what theory predicts, and what training learned."""

@@ -1,0 +1,1 @@
+"""Rules extracted from trained weights, and their distance from the compiled ones."""

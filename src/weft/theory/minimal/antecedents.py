@@ -1,0 +1,209 @@
+"""Constraints that are not needed, and the minimal forms that a rule set has.
+
+What can go is decided by definition 1 in one of its readings (`definition`). By `weights` and
+`exclusive`, a constraint that is needed stays needed when others go, since the rule then lets more
+states through; one pass over all constraints leaves a minimal rule set. By `logic`, what another
+rule comes to write may free a constraint or a whole rule, so passes are repeated until nothing
+goes. By `logic` and `exclusive` the result depends on the order; by `weights`, rules do not depend
+on each other, only the constraints of one rule do:
+
+    documented   rule by rule in the order of the program, constraints from the last to the first:
+                 what the step reads first stays
+    seeded       all constraints of all rules in an order drawn from a seed
+
+Rules of different variables, or with different old values, never meet, so all minimal forms of a
+rule set are the combinations of those of its groups.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from weft.errors import WeftError
+from weft.language.rules import Rule
+from weft.theory.minimal.minimality import Group, Reading, Rows, as_guard, grouped, rows_of
+from weft.theory.minimal.observation import Used
+
+MOST = 20_000
+"""The most rule sets of a group that are looked at in search of all minimal forms."""
+
+States = Used | Iterable[Mapping[str, Any]]
+Order = Callable[[Sequence[Rule]], Iterable[tuple[int, str]]]
+
+
+def documented(rules: Sequence[Rule]) -> Iterator[tuple[int, str]]:
+    """Constraints rule by rule, from the last to the first."""
+    for place, rule in enumerate(rules):
+        for name, _ in reversed(rule.guard):
+            yield place, name
+
+
+def seeded(seed: int) -> Order:
+    """All constraints in an order drawn from a seed; another one for every group."""
+    rng = random.Random(seed)
+
+    def order(rules: Sequence[Rule]) -> list[tuple[int, str]]:
+        found = list(documented(rules))
+        rng.shuffle(found)
+        return found
+
+    return order
+
+
+def shortened(
+    rules: Iterable[Rule],
+    states: States,
+    order: Order = documented,
+    *,
+    reading: Reading = "weights",
+) -> tuple[tuple[Rule, Rule], ...]:
+    """Each rule that stays, with what is left of it; together they are minimal.
+
+    Rules that never fire go. By `logic` a rule also goes if others write the same wherever it
+    fires.
+
+    Example:
+        >>> import weft
+        >>> from weft.theory import fired_rules, observe
+        >>> parity = weft.program("parity")
+        >>> used = observe(parity, ["10", "11"])
+        >>> for _, rule in shortened(fired_rules(used), used):
+        ...     print(rule.show(parity.variables))
+        done_left = 1 => parity: 0 -> 1
+        done_left = 1, parity_left = 1 => parity: 1 -> 0
+        done_left = 1 => done: 0 -> 1
+    """
+    states = states if isinstance(states, Used) else list(states)
+    pairs: dict[Rule, Rule] = {}
+    given = [rule for rule in rules if not rule.is_reset]
+    for (name, old), group in grouped(given).items():
+        rows = rows_of(states, name, old, group)
+        fired = [rule for rule in group if np.any(rows.holding(as_guard(rule)))]
+        left = _shortened(Group(fired, rows, reading), order)
+        pairs |= {rule: _cut(rule, kept) for rule, kept in zip(fired, left, strict=True) if kept
+                  is not None}  # fmt: skip
+    return tuple((rule, pairs[rule]) for rule in given if rule in pairs)
+
+
+def _shortened(group: Group, order: Order) -> Sequence[Iterable[str] | None]:
+    """The names of the constraints that stay, rule by rule; None for a rule that goes."""
+    tried = list(order(group.rules))
+    gone = True
+    while gone:
+        gone = False
+        for place, name in tried:
+            guard = group.guards[place]
+            if guard is not None and name in guard and group.can_go(place, name):
+                group.remove(place, name)
+                gone = True
+        if group.reading != "logic":
+            break  # one pass is enough, and a rule that fires never goes
+        for place, guard in enumerate(group.guards):
+            if guard is not None and group.can_go(place):
+                group.remove(place)
+                gone = True
+    return group.guards
+
+
+def _cut(rule: Rule, kept: Iterable[str]) -> Rule:
+    """The rule with some of its constraints."""
+    names = set(kept)
+    guard = tuple((name, values) for name, values in rule.guard if name in names)
+    return Rule(guard, rule.variable, rule.old, rule.new, rule.where)
+
+
+@dataclass(frozen=True)
+class Forms:
+    """All minimal forms of a rule set: the combinations of those of its groups.
+
+    Attributes:
+        groups: for each variable and old value, the minimal forms of its rules.
+    """
+
+    groups: Mapping[tuple[str, Any], tuple[tuple[Rule, ...], ...]]
+
+    def __len__(self) -> int:
+        return math.prod(map(len, self.groups.values()))
+
+    def __iter__(self) -> Iterator[tuple[Rule, ...]]:
+        for chosen in product(*self.groups.values()):
+            yield tuple(rule for rules in chosen for rule in rules)
+
+
+def minimal_forms(rules: Iterable[Rule], states: States, *, reading: Reading = "weights") -> Forms:
+    """All minimal rule sets that are left when rules and constraints go one by one.
+
+    Example:
+        >>> from weft import Rule
+        >>> both = Rule((("a", (1,)), ("b", (1,))), "x", 0, 1)  # a = 1, b = 1 => x: 0 -> 1
+        >>> states = [{"a": 1, "b": 1, "x": 0}, {"a": 0, "b": 0, "x": 0}]
+        >>> [form[0].guard for form in minimal_forms([both], states)]
+        [(('a', (1,)),), (('b', (1,)),)]
+    """
+    states = states if isinstance(states, Used) else list(states)
+    found: dict[tuple[str, Any], tuple[tuple[Rule, ...], ...]] = {}
+    given = [rule for rule in rules if not rule.is_reset]
+    for (name, old), group in grouped(given).items():
+        rows = rows_of(states, name, old, group)
+        fired = [rule for rule in group if np.any(rows.holding(as_guard(rule)))]
+        found[name, old] = tuple(
+            tuple(
+                _cut(rule, kept) for rule, kept in zip(fired, form, strict=True) if kept is not None
+            )
+            for form in _forms(fired, rows, reading)
+        )
+    return Forms(found)
+
+
+Kept = tuple[frozenset[str] | None, ...]
+"""The names of the constraints that each rule keeps; None for a rule that is gone."""
+
+
+def _forms(rules: Sequence[Rule], rows: Rows, reading: Reading) -> Iterator[Kept]:
+    """Every way to remove rules and constraints until none can go: a search over what is kept."""
+    stack: list[Kept] = [tuple(frozenset(as_guard(rule)) for rule in rules)]
+    seen = set(stack)
+    while stack:
+        kept = stack.pop()
+        smaller = list(_smaller(rules, rows, reading, kept))
+        if not smaller:
+            yield kept
+        stack += [form for form in smaller if form not in seen]
+        seen.update(smaller)
+        if len(seen) > MOST:
+            raise WeftError(
+                f"the {len(rules)} rules of {rules[0].variable} have more than {MOST:,} forms",
+                remedy="Try some orders instead: `tries`, on the command line --tries",
+            )
+
+
+def _smaller(rules: Sequence[Rule], rows: Rows, reading: Reading, kept: Kept) -> Iterator[Kept]:
+    """What is left after each removal that is possible."""
+    there = [place for place, names in enumerate(kept) if names is not None]
+    group = Group([_cut(rules[place], kept[place] or ()) for place in there], rows, reading)
+    for at, place in enumerate(there):
+        names = kept[place] or frozenset()
+        if group.can_go(at):
+            yield (*kept[:place], None, *kept[place + 1 :])
+        for name in sorted(names):
+            if group.can_go(at, name):
+                yield (*kept[:place], names - {name}, *kept[place + 1 :])
+
+
+def kept_apart(rules: Sequence[Rule], states: States) -> tuple[tuple[Rule, str], ...]:
+    """Constraints that no assignment needs: by `exclusive` they stay to keep two rules apart."""
+    states = states if isinstance(states, Used) else list(states)
+    found = []
+    for (name, old), group in grouped(rules).items():
+        rows = rows_of(states, name, old, group)
+        for rule in group:
+            guard = as_guard(rule)
+            found += [(rule, each) for each in guard if not rows.guards(guard, each)]
+    return tuple(found)

@@ -1,0 +1,233 @@
+"""What a minimal program is worth on inputs that it was not made from (ALTA paper, section 3.2).
+
+An input is *covered* where nothing that was dropped is missed: its tokens and positions were seen,
+so were all values that heads bring, and in every state of the program's own run the rules that are
+left do what the program does. There the minimal program is the same, layer by layer. An input is
+*right* where the minimal program comes to its end in as many layers as the program takes and gives
+the right answer. What is not covered may still be right: by luck (half of all parities), or because
+what is missing made no difference.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from weft.errors import WeftError
+from weft.interpreter.batched import run_batch
+from weft.interpreter.failures import StepError
+from weft.interpreter.reference import has_halted
+from weft.interpreter.trace import Run
+from weft.language.program import Program, token_numbers
+from weft.language.rules import Rule
+from weft.language.user_code import expected_answer
+from weft.theory.minimal.fired import fired_resets, fired_rules, firing, holding
+from weft.theory.minimal.minimise import Minimal
+from weft.theory.minimal.observation import Bools, Codes, Inputs, Ticks, Used, moments, observe
+
+Ending = Literal["right", "wrong", "not halted", "failed"]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How the minimal program does on one input.
+
+    Attributes:
+        tokens: the input.
+        ending: `right`, `wrong`, `not halted` (within as many layers as the program takes), or
+            `failed` if two of its rules disagree on the way, or its last stream cannot be decoded.
+        answer: what it gives; where it has not halted, what could be read off it.
+        expected: the right answer.
+        covered: whether nothing that was dropped is missed.
+        reason: why it failed.
+        outputs: the output variable at every position of its last stream; empty if a step failed.
+    """
+
+    tokens: tuple[Any, ...]
+    ending: Ending
+    answer: Any
+    expected: Any
+    covered: bool
+    reason: str = ""
+    outputs: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True)
+class Generalisation:
+    """How a minimal program does on a test set.
+
+    Attributes:
+        outcomes: one for each input.
+        used: what the program itself uses over the test set.
+        wanted: the rules that fire there, in the form of the minimal program.
+        missing: those of them that did not fire in training.
+        missing_resets: likewise, resets of heads.
+        missing_tokens: tokens that training never had.
+    """
+
+    outcomes: tuple[Outcome, ...]
+    used: Used
+    wanted: tuple[Rule, ...]
+    missing: tuple[Rule, ...]
+    missing_resets: tuple[Rule, ...]
+    missing_tokens: frozenset[int]
+
+    @property
+    def endings(self) -> Counter[Ending]:
+        """How many inputs end in which way."""
+        return Counter(outcome.ending for outcome in self.outcomes)
+
+    @property
+    def right(self) -> int:
+        """How many inputs the minimal program answers rightly."""
+        return self.endings["right"]
+
+    @property
+    def covered(self) -> int:
+        """How many inputs miss nothing that was dropped."""
+        return sum(outcome.covered for outcome in self.outcomes)
+
+    @property
+    def readable(self) -> int:
+        """How many right answers can be read off the last stream, halted or not."""
+        return sum(
+            outcome.ending != "failed" and outcome.answer == outcome.expected
+            for outcome in self.outcomes
+        )
+
+    @property
+    def solved(self) -> bool:
+        """Whether all answers are right."""
+        return self.right == len(self.outcomes)
+
+
+def generalises(found: Minimal, inputs: Inputs, *, layers: int | None = None) -> Generalisation:
+    """Run a minimal program on test inputs, and see what they want of what was dropped.
+
+    Example:
+        >>> import weft
+        >>> from weft.theory import generalises, minimal_program
+        >>> carried = minimal_program(weft.program("parity"), ["1011", "0"])
+        >>> generalises(carried, ["110100101", "1" * 50]).solved
+        True
+        >>> counted = minimal_program(weft.program("parity-sum"), ["1011", "0"])
+        >>> [outcome.ending for outcome in generalises(counted, ["0111", "1"]).outcomes]
+        ['right', 'wrong']
+    """
+    original = found.original
+    used = observe(original, inputs, layers=layers)
+    fired = set(found.fired)
+    wanted = fired_rules(used, found.form)
+    resets = set(found.resets)
+    covered = coverage(found, used)
+    return Generalisation(
+        tuple(_outcomes(found, used, covered)),
+        used,
+        wanted,
+        tuple(rule for rule in wanted if rule not in fired),
+        tuple(rule for rule in fired_resets(used) if rule not in resets),
+        used.tokens - found.used.tokens,
+    )
+
+
+def coverage(found: Minimal, used: Used) -> Bools:
+    """Which inputs miss nothing that was dropped."""
+    program, train = found.original, found.used
+    named = any(variable.position is not None for variable in program.variables.values())
+    by_token = any(variable.token is not None for variable in program.variables.values())
+    covered: Bools = np.asarray(
+        [
+            (not by_token or train.tokens.issuperset(token_numbers(program, tokens)))
+            and (not named or len(tokens) <= train.positions)
+            for tokens in used.inputs
+        ],
+        np.bool_,
+    )
+    strange = {name: _strange(found, used, name) for name in used.states}
+    heads = {name: list(codes - train.heads[name]) for name, codes in used.heads.items()}
+    if not any(map(len, strange.values())) and not any(heads.values()):
+        return covered
+    ticks = {name: Ticks(program, name) for name, keys in strange.items() if len(keys)}
+    for moment in moments(program, used.inputs, max(used.layers, default=0)):
+        for name, each in ticks.items():
+            covered[moment.rows[_among(each.keys(moment.columns), strange[name])]] = False
+        for name, codes in heads.items():
+            covered[moment.rows[np.isin(moment.columns[name], codes)]] = False
+    return covered
+
+
+def _strange(found: Minimal, used: Used, name: str) -> Codes:
+    """The assignments, as joint codes, in which the rules that are left do something else."""
+    states = used.states[name]
+    wanted = [rule and rule.new for _, rule in firing(used.program, name, states)]
+    given: list[set[Any]] = [set() for _ in range(len(states))]
+    for rule in found.rules:
+        if rule.variable == name:
+            for row in np.flatnonzero(holding(rule, states)).tolist():
+                given[row].add(rule.new)
+    bad = [row for row, new in enumerate(wanted) if given[row] != ({new} - {None})]
+    return Ticks(used.program, name).keys({n: states.column(n)[bad] for n in states.names})
+
+
+def _among(keys: Codes, some: Codes) -> Bools:
+    """Which joint codes (rows) are among some."""
+    if keys.shape[1] == 1:
+        return np.isin(keys[:, 0], some[:, 0])
+    listed = set(map(tuple, some.tolist()))
+    return np.asarray([tuple(key) in listed for key in keys.tolist()], np.bool_)
+
+
+def _outcomes(found: Minimal, used: Used, covered: Bools) -> list[Outcome]:
+    """The outcome of every input; those that take as many layers are run together."""
+    groups: dict[int, list[int]] = {}
+    for place, count in enumerate(used.layers):
+        groups.setdefault(count, []).append(place)
+    done: dict[int, Outcome] = {}
+    for count, places in groups.items():
+        given = [used.inputs[place] for place in places]
+        ran = runs_of(found.program, given, count)
+        right = _answers(found.original, given, count)
+        for place, run, expected in zip(places, ran, right, strict=True):
+            done[place] = _outcome(used.inputs[place], run, expected, bool(covered[place]))
+    return [done[place] for place in range(len(used.inputs))]
+
+
+def runs_of(program: Program, given: Sequence[Any], layers: int) -> list[Run | StepError]:
+    """What comes of each input after so many layers; the error if its step fails."""
+    found: list[Run | StepError] = []
+    while len(found) < len(given):
+        rest = given[len(found) :]
+        try:
+            found += run_batch(program, rest, layers=layers)
+        except StepError as error:
+            found += run_batch(program, rest[: error.input or 0], layers=layers)
+            found.append(error)
+    return found
+
+
+def _answers(program: Program, given: Sequence[tuple[Any, ...]], layers: int) -> list[Any]:
+    """What is right: what the program's task says, or what it computes where it has none."""
+    if program.has_task:
+        return [expected_answer(program, tokens) for tokens in given]
+    return run_batch(program, given, layers=layers).results
+
+
+def _outcome(tokens: Any, run: Run | StepError, expected: Any, covered: bool) -> Outcome:
+    if isinstance(run, StepError):
+        place = f"layer {run.layer}, position {run.position}"
+        reason = f"{place}{run.what.partition(place)[2]}"
+        return Outcome(tokens, "failed", None, expected, covered, reason)
+    try:
+        answer = run.result
+    except WeftError as error:
+        return Outcome(run.tokens, "failed", None, expected, covered, error.what, run.outputs)
+    halts = run.program.definition.halt is not None
+    if halts and not has_halted(run.program, run.stream):
+        reason = f"it has not halted after {run.layers} layers"
+        return Outcome(run.tokens, "not halted", answer, expected, covered, reason, run.outputs)
+    ending: Ending = "right" if answer == expected else "wrong"
+    return Outcome(run.tokens, ending, answer, expected, covered, outputs=run.outputs)

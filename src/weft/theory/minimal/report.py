@@ -1,0 +1,220 @@
+"""What became of a program, as tables: in the terminal, as Markdown and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from weft.statistics import Share, warnings
+from weft.theory.minimal.antecedents import kept_apart
+from weft.theory.minimal.fired import all_rules, fired_resets
+from weft.theory.minimal.generalisation import Generalisation
+from weft.theory.minimal.minimality import READINGS
+from weft.theory.minimal.minimise import Minimal, count_constraints
+
+MOST = 1_000_000
+"""How many rules of a program are counted one by one."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of text; all columns but the first are numbers."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+    def markdown(self) -> str:
+        """The table as Markdown has it."""
+        lines = [self.columns, ("---", *("---:" for _ in self.columns[1:])), *self.rows]
+        return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+@dataclass(frozen=True)
+class Report:
+    """A minimal program, and how it does on some tests.
+
+    Attributes:
+        name: what the program is called.
+        found: the minimal program.
+        train: what the training set is called.
+        tests: what each test set is called, and how it went.
+    """
+
+    name: str
+    found: Minimal
+    train: str
+    tests: tuple[tuple[str, Generalisation], ...]
+
+    def parts(self) -> Table:
+        """What the program has, what training leaves, and what each test wants."""
+        wants = [f"{test} wants" for test, _ in self.tests]
+        beyond = ["beyond training"] * len(self.tests)
+        paired = tuple(word for pair in zip(wants, beyond, strict=True) for word in pair)
+        rows = [_cells(row) for row in self._counts()]
+        return Table(("", "program", "training leaves", *paired), tuple(rows))
+
+    def _counts(self) -> list[tuple[str, Sequence[int | None]]]:
+        found, used, program = self.found, self.found.used, self.found.original
+        total = sum(1 for _ in islice(all_rules(program, found.form), MOST + 1))
+        rows: list[tuple[str, Sequence[int | None]]] = [
+            (
+                "rules",
+                [total if total <= MOST else None, len(found.rules)]
+                + [n for _, g in self.tests for n in (len(g.wanted), len(g.missing))],
+            ),
+            (
+                "resets",
+                [len(program.rules.resets), len(found.resets)]
+                + [
+                    n
+                    for _, g in self.tests
+                    for n in (len(fired_resets(g.used)), len(g.missing_resets))
+                ],
+            ),
+            (
+                "tokens",
+                [program.vocabulary.size, len(used.tokens)]
+                + [n for _, g in self.tests for n in (len(g.used.tokens), len(g.missing_tokens))],
+            ),
+        ]
+        if any(variable.position is not None for variable in program.variables.values()):
+            longer = [max(0, g.used.positions - used.positions) for _, g in self.tests]
+            wanted = [g.used.positions for _, g in self.tests]
+            each = [n for pair in zip(wanted, longer, strict=True) for n in pair]
+            rows.append(("positions", [program.definition.positions, used.positions, *each]))
+        if found.order:
+            before, after = count_constraints(found.fired), count_constraints(found.rules)
+            rows.append(("constraints", [before, after, *[None] * 2 * len(self.tests)]))
+        return rows
+
+    def outcomes(self) -> Table:
+        """How the minimal program does on each test."""
+        columns = ("test", "inputs", "right", "covered", "wrong", "not halted", "failed")
+        return Table(
+            columns,
+            tuple(
+                (
+                    test,
+                    *(
+                        f"{n:,}"
+                        for n in (
+                            len(g.outcomes),
+                            g.right,
+                            g.covered,
+                            *(g.endings[e] for e in ("wrong", "not halted", "failed")),
+                        )
+                    ),
+                )
+                for test, g in self.tests
+            ),
+        )
+
+    def sentences(self) -> list[str]:
+        """The same in words."""
+        found = self.found
+        first = (
+            f"{self.name}: {len(found.used.inputs):,} training inputs ({self.train}) leave "
+            f"{found.count:,} rules, {len(found.resets):,} of them resets of heads."
+        )
+        told = [first]
+        if found.order:
+            told += self._full()
+        for test, g in self.tests:
+            verdict = "solves" if g.solved else "does not solve"
+            right = Share(g.right, len(g.outcomes))
+            told.append(
+                f"The minimal program {verdict} {test}: {g.right:,} of {right.count:,} right, "
+                f"{right.short}."
+            )
+        return told
+
+    def _full(self) -> list[str]:
+        """What definition 1 took from the rules that fired, and by which reading."""
+        found = self.found
+        gone = count_constraints(tuple(rule for rule, _ in found.kept))
+        gone -= count_constraints(found.rules)
+        told = [
+            f"Definition 1 by the reading '{found.reading}': {READINGS[found.reading]}.",
+            f"Of their constraints {gone:,} went, in the order '{found.order}'.",
+        ]
+        if found.reading == "exclusive":
+            apart = len(kept_apart(found.rules, found.used))
+            told[1] = told[1][:-1] + (
+                f"; {apart:,} stay only because two rules would overlap without them."
+            )
+            if apart:
+                told.append("By this reading, theorem 2 need not hold for these rules.")
+        if found.reading == "logic":
+            dropped = len(found.fired) - len(found.kept)
+            told.append(f"{dropped:,} rules went, since others write the same where they fire.")
+        return told
+
+    def warnings(self) -> list[str]:
+        """What to bear in mind when reading the tests."""
+        return warnings((test, Share(g.right, len(g.outcomes))) for test, g in self.tests)
+
+    def markdown(self) -> str:
+        """The whole report as Markdown."""
+        parts = ["\n".join(self.sentences()), self.parts().markdown()]
+        if self.tests:
+            parts.append(self.outcomes().markdown())
+        parts += self.warnings()
+        return "\n\n".join(parts)
+
+    def as_json(self, examples: int = 5) -> dict[str, Any]:
+        """The whole report for scripts, with some examples of what went wrong."""
+        found = self.found
+        variables = found.original.variables
+        return {
+            "program": self.name,
+            "form": found.form,
+            "train": {"split": self.train, "inputs": len(found.used.inputs)},
+            "rules": len(found.rules),
+            "resets": len(found.resets),
+            "tokens": [str(found.original.vocabulary.name(n)) for n in sorted(found.used.tokens)],
+            "positions": found.used.positions,
+            "constraints": {
+                "fired": count_constraints(found.fired),
+                "left": count_constraints(found.rules),
+                "order": found.order or None,
+                "reading": found.reading if found.order else None,
+            },
+            "kept": [rule.show(variables) for rule in found.rules],
+            "tests": [self._test_as_json(test, g, examples) for test, g in self.tests],
+        }
+
+    def _test_as_json(self, test: str, g: Generalisation, examples: int) -> dict[str, Any]:
+        variables = self.found.original.variables
+        show = self.found.original.vocabulary.show
+        return {
+            "split": test,
+            "inputs": len(g.outcomes),
+            "solved": g.solved,
+            **Share(g.right, len(g.outcomes)).as_dict(),
+            "covered": g.covered,
+            "readable": g.readable,
+            "intervals": {
+                name: Share(count, len(g.outcomes)).as_dict()
+                for name, count in (("covered", g.covered), ("readable", g.readable))
+            },
+            "endings": dict(g.endings),
+            "wanted": len(g.wanted),
+            "missing": [rule.show(variables) for rule in (*g.missing, *g.missing_resets)],
+            "not right": [
+                {
+                    "input": show(each.tokens),
+                    "ending": each.ending,
+                    "answer": each.answer,
+                    "expected": each.expected,
+                    "reason": each.reason,
+                }
+                for each in islice((o for o in g.outcomes if o.ending != "right"), examples)
+            ],
+        }
+
+
+def _cells(row: tuple[str, Sequence[int | None]]) -> tuple[str, ...]:
+    name, numbers = row
+    return (name, *("" if number is None else f"{number:,}" for number in numbers))

@@ -1,0 +1,130 @@
+"""Training and test inputs of a program, by what one writes on the command line.
+
+    longer                       a split of the task that the program solves, or of its own samples
+    addition(digits=3):train     a split of a task with these parameters
+    length<=20, length=21..40    random inputs of the program's own `sample`, by number of tokens
+    inputs.txt                   a file with an input a line, packed by gzip or not
+
+Of a task whose test set was published, as SCAN's, all examples are taken; of others, so many as are
+asked for. Training inputs are drawn as for training a model, test inputs as for testing one, so the
+two never share an input that is held out.
+"""
+
+from __future__ import annotations
+
+import ast
+import gzip
+import random
+import re
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from weft.errors import WeftError, did_you_mean
+from weft.files import is_file, reason
+from weft.language.program import Program
+from weft.language.user_code import sample_input
+from weft.tasks import Task, solved_by, task
+from weft.tasks.program_output import ProgramOutput, own_parameters
+from weft.tasks.scan import Scan
+
+LENGTH = re.compile(r"length\s*(?:<=\s*(?P<most>\d+)|=\s*(?P<low>\d+)(?:\.\.(?P<high>\d+))?)")
+NAMED = re.compile(r"(?:(?P<task>[\w-]+)(?:\((?P<arguments>.*)\))?:)?(?P<split>[\w-]+)")
+WORD = re.compile(r"=\s*(?!True\b|False\b)([A-Za-z/.~][^,]*)")
+FORMS = "a split as in train, a task's as in addition(digits=3):train, length<=20, or a file"
+
+
+def split_inputs(
+    program: Program, name: str, written: str, *, size: int, testing: bool = False, seed: int = 0
+) -> list[str | Sequence[Any]]:
+    """The inputs that a split stands for.
+
+    Args:
+        program: whose inputs they are.
+        name: what the program is called in the library, by which its task is found.
+        written: the split; see this module.
+        size: how many inputs to draw.
+        testing: whether they are drawn as a test set.
+        seed: another seed draws other inputs.
+
+    Example:
+        >>> import weft
+        >>> parity = weft.program("parity")
+        >>> split_inputs(parity, "parity", "parity(length=3):train", size=4)
+        ['001', '011', '01', '111']
+    """
+    text = written.strip()
+    if is_file(text):
+        return list(_lines(Path(text)))
+    by_length = LENGTH.fullmatch(text)
+    if by_length is not None:
+        return _sampled(program, by_length, size, seed)
+    named = NAMED.fullmatch(text)
+    if named is None:
+        raise WeftError(f"'{written}' is no split", remedy=f"Give {FORMS}")
+    made = _task(name, named["task"], named["arguments"], written)
+    return list(_drawn(made, named["split"], size, testing, seed))
+
+
+def _task(name: str, wanted: str | None, arguments: str | None, written: str) -> Task:
+    """The task that is named, or that the program solves."""
+    if wanted is not None:
+        return task(wanted, **_parameters(arguments or "", written))
+    solved = solved_by(name)
+    return task(solved[0]) if solved else task(ProgramOutput.name, **own_parameters(name))
+
+
+def _parameters(arguments: str, written: str) -> dict[str, Any]:
+    """`digits=3, order='plain'` as a dictionary; words need no quotes."""
+    quoted = WORD.sub(lambda found: f"={found[1].strip()!r}", arguments)
+    try:
+        call = ast.parse(f"f({quoted})", mode="eval").body
+        if not isinstance(call, ast.Call) or call.args or not all(k.arg for k in call.keywords):
+            raise SyntaxError
+        return {str(key.arg): ast.literal_eval(key.value) for key in call.keywords}
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        raise WeftError(
+            f"'{written}' has parameters that cannot be read",
+            remedy="Write them as in addition(digits=3, longer=40):longer",
+        ) from None
+
+
+def _drawn(
+    made: Task, split: str, size: int, testing: bool, seed: int
+) -> Sequence[str | Sequence[Any]]:
+    """Questions of a task as text, or as a program's tokens; all where they were published."""
+    if split not in made.splits:
+        raise WeftError(
+            f"it has no split '{split}'",
+            subject=f"task {made.name}",
+            remedy=did_you_mean(split, list(made.splits)).capitalize(),
+        )
+    if isinstance(made, Scan):
+        return list(dict.fromkeys(getattr(made.commands, split)))
+    batch = made.test_set(split, size) if testing else made.batch(split, seed, 0, size)
+    return made.asked(batch)
+
+
+def _sampled(program: Program, by: re.Match[str], size: int, seed: int) -> list[Sequence[Any]]:
+    low = int(by["low"] or 1)
+    high = int(by["most"] or by["high"] or low)
+    if not 1 <= low <= high:
+        raise WeftError(f"no input has '{by[0]}'", remedy="Give lengths from 1, as in length=3..20")
+    rng = random.Random(seed)
+    return [sample_input(program, rng, rng.randint(low, high)) for _ in range(size)]
+
+
+def _lines(path: Path) -> list[str]:
+    """The inputs in a file; of lines of SCAN's files, the command."""
+    try:
+        data = path.read_bytes()
+        text = (gzip.decompress(data) if path.suffix == ".gz" else data).decode("utf-8")
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
+        raise WeftError(
+            f"{path} cannot be read: {reason(error)}", remedy="Give a text file"
+        ) from None
+    found = [line.strip() for line in text.splitlines() if line.strip()]
+    if not found:
+        raise WeftError(f"{path} has no inputs", remedy="Write one input a line")
+    return [line.removeprefix("IN: ").partition(" OUT: ")[0] for line in found]

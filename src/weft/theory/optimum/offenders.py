@@ -1,0 +1,148 @@
+"""The parameters of compiled weights in which they are no strict minimum, each with its reason.
+
+Parameters that are zero never fail: the reconstruction loss cannot fall and the regulariser rises
+(lemma 2). So every unit has a few that may: two of W2, one of W1 for each constraint, and b1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weft.language.rules import Rule
+from weft.theory.optimum.derivatives import Penalty, bias_derivatives, one_sided
+from weft.theory.optimum.kinks import KinkCounts, count_kinks
+from weft.theory.optimum.reconstruction import Construction, Floats
+from weft.theory.optimum.states import States
+
+
+@dataclass(frozen=True)
+class Offender:
+    """A parameter in which the weights are no strict minimum.
+
+    Attributes:
+        parameter: its name, with the value that it reads or writes: `W2[done=1, 3]`.
+        unit: the hidden unit that it belongs to, rules counted from 0.
+        rule: the rule of that unit, with one value per constraint.
+        weight: what it is in the compiled weights; of a removal, that of W1.
+        left: the left derivative of the loss, which should be negative.
+        right: the right derivative, which should be positive.
+        why: what is missing in D.
+    """
+
+    parameter: str
+    unit: int
+    rule: Rule
+    weight: float
+    left: float
+    right: float
+    why: str
+
+
+def offenders(
+    units: Construction,
+    states: States,
+    penalty: Penalty,
+    *,
+    removals: bool = False,
+    first: int = 0,
+) -> Iterator[Offender]:
+    """All parameters in which the weights are no strict minimum, unit by unit."""
+    counts = count_kinks(units, states)
+    tables = [*_writing(units, counts, penalty), *_reading(units, counts, penalty)]
+    tables.append(_Table("b1", *bias_derivatives(units, counts, penalty), weight=None))
+    if removals:
+        tables += _removing(units, counts, penalty)
+    wrong = np.stack([~penalty.is_strict(table.left, table.right) for table in tables])
+    wrong &= np.stack([table.exists(units) for table in tables])
+    for unit in np.flatnonzero(wrong.any(0)).tolist():
+        for place in np.flatnonzero(wrong[:, unit]).tolist():
+            yield tables[place].offender(units, counts, unit, first)
+
+
+@dataclass(frozen=True, eq=False)
+class _Table:
+    """Both derivatives in one kind of parameter, of which every unit has at most one.
+
+    `place` is a place in the antecedent for W1 and removals, the old (0) or new (1) value for W2.
+    """
+
+    kind: str
+    left: Floats
+    right: Floats
+    weight: float | None
+    place: int = 0
+
+    def exists(self, units: Construction) -> NDArray[np.bool_]:
+        """Which units have this parameter, not zero."""
+        if self.kind == "b1":
+            return np.ones(len(units), bool)
+        if self.kind == "W2":
+            return np.asarray(units.strength > 0)
+        last = units.constraints if self.kind == "W1" else units.constraints - 1
+        return np.asarray(self.place < last)  # the last constraint is that on the old value
+
+    def offender(self, units: Construction, counts: KinkCounts, unit: int, first: int) -> Offender:
+        rule, number = units.rules[unit], first + unit
+        if self.kind == "b1":
+            parameter = f"b1[{number}]"
+        elif self.kind == "W2":
+            parameter = f"W2[{units.describe(int(units.writes[self.place][unit]))}, {number}]"
+        else:
+            read = units.describe(int(units.reads[unit, self.place]))
+            parameter = f"W1[{number}, {read}]"
+            if self.kind == "removal":
+                parameter += f" down, b1[{number}] up"
+        return Offender(
+            parameter,
+            number,
+            rule,
+            float(units.biases[unit]) if self.weight is None else self.weight,
+            float(self.left[unit]),
+            float(self.right[unit]),
+            self._why(units, counts, unit),
+        )
+
+    def _why(self, units: Construction, counts: KinkCounts, unit: int) -> str:
+        if not units.strength[unit]:
+            return "its rule changes nothing"
+        if not counts.fires[unit]:
+            return "its rule never fires"
+        if self.kind == "b1" and not counts.near[unit]:
+            return "no state fails exactly one constraint of its rule"
+        if self.kind == "removal" and not counts.near_by[unit, self.place]:
+            return f"no state fails {units.describe(int(units.reads[unit, self.place]))} alone"
+        return "too few states weigh against the regulariser"
+
+
+def _writing(units: Construction, counts: KinkCounts, penalty: Penalty) -> Iterator[_Table]:
+    """W2: -1 for the old value, +1 for the new one (lemma 4)."""
+    for place, weight in enumerate((-1.0, 1.0)):
+        weights = np.full(len(units), weight)
+        left, right = one_sided(penalty, weights, counts.fires, counts.fires)
+        yield _Table("W2", left, right, weight, place)
+
+
+def _reading(units: Construction, counts: KinkCounts, penalty: Penalty) -> Iterator[_Table]:
+    """W1: 1 for each constraint (lemma 6). Wherever a rule fires, its constraints hold."""
+    ones = np.ones(len(units))
+    for place in range(units.reads.shape[1]):
+        rising = units.strength * (counts.near - counts.near_by[:, place])
+        left, right = one_sided(penalty, ones, units.strength * counts.fires, rising)
+        yield _Table("W1", left, right, 1.0, place)
+
+
+def _removing(units: Construction, counts: KinkCounts, penalty: Penalty) -> Iterator[_Table]:
+    """Along b1_j + ε, W1_jk - ε: only states that fail constraint k change g, at 0 upwards.
+
+    A rule cannot lose the constraint on its own variable's old value (B.1), so that one stays.
+    """
+    ones, bias = np.ones(len(units)), units.biases
+    for place in range(units.reads.shape[1]):
+        rising = units.strength * counts.near_by[:, place]
+        left = penalty.left(bias) - penalty.right(ones)
+        right = penalty.right(bias) - penalty.left(ones) + rising
+        yield _Table("removal", left, right, 1.0, place)

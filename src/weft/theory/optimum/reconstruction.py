@@ -1,0 +1,182 @@
+"""The compiled feed-forward and its loss, as the ALTA paper's appendix B states them.
+
+    g(θ, z) = W1 z + b1,   h = σ(g) with σ(x) = max(0, min(1, x)),   f(θ, z) = W2 h + z   (2 to 4)
+    W1_jk = [constraint k is in rule j],   b1_j = 1 - N_j,   W2: -1 old, +1 new value    (8 to 10)
+    L(θ, D, α) = α R(θ) + Σ_n ||f(θ, z^n) - f(θ^, z^n)||_1                               (15, 17)
+
+R is the sum of magnitudes of W1, b1 and W2, or of their squares (the remark of B.6). One hidden
+unit a rule, rules with one value per constraint; resets of heads' outputs are left out (B.1).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weft.errors import WeftError
+from weft.language.program import Variable
+from weft.language.ranges import UNDEFINED, show_value
+from weft.language.rules import Rule
+from weft.theory.optimum.states import Ints, starts
+
+Floats = NDArray[np.float64]
+Regulariser = Literal["l1", "l2"]
+
+
+@dataclass(frozen=True, eq=False)
+class Parameters:
+    """θ = <W1, b1, W2>, or something for each entry of it."""
+
+    first: Floats
+    bias: Floats
+    second: Floats
+
+    def hidden(self, vectors: Floats) -> Floats:
+        """h(θ, z) for every row z (eq. 3)."""
+        return np.clip(vectors @ self.first.T + self.bias, 0.0, 1.0)
+
+    def outputs(self, vectors: Floats) -> Floats:
+        """f(θ, z) for every row z (eq. 4)."""
+        return self.hidden(vectors) @ self.second.T + vectors
+
+    def size(self, regulariser: Regulariser) -> float:
+        """R(θ): the sum of magnitudes, or of squares."""
+        each = np.abs if regulariser == "l1" else np.square
+        return float(sum(each(part).sum() for part in (self.first, self.bias, self.second)))
+
+
+@dataclass(frozen=True, eq=False)
+class Construction:
+    """The units of a rule set: which dimensions each reads and writes.
+
+    Attributes:
+        variables: the program's variables; their values are the dimensions, side by side.
+        rules: one a unit, each with one value per constraint.
+    """
+
+    variables: Mapping[str, Variable]
+    rules: tuple[Rule, ...]
+
+    def __len__(self) -> int:
+        return len(self.rules)
+
+    @cached_property
+    def starts(self) -> dict[str, int]:
+        """The first dimension of every variable."""
+        return starts(self.variables)
+
+    @property
+    def width(self) -> int:
+        """N_Z: how many dimensions there are."""
+        return sum(len(variable) for variable in self.variables.values())
+
+    def dimension(self, name: str, value: Any) -> int:
+        """m(k, v) of eq. 1."""
+        return self.starts[name] + self.variables[name].range.codes[value]
+
+    def describe(self, dimension: int) -> str:
+        """A dimension as `variable=value`."""
+        name = max(
+            (n for n, start in self.starts.items() if start <= dimension),
+            key=self.starts.__getitem__,
+        )
+        value = self.variables[name].range.values[dimension - self.starts[name]]
+        return f"{name}={show_value(value)}"
+
+    @cached_property
+    def reads(self) -> Ints:
+        """For every unit the dimensions of its constraints; filled up with -1."""
+        longest = max((len(rule.antecedent) for rule in self.rules), default=0)
+        found = np.full((len(self), longest), -1, np.int64)
+        for unit, rule in enumerate(self.rules):
+            for place, (name, (value,)) in enumerate(rule.antecedent):
+                found[unit, place] = self.dimension(name, value)
+        return found
+
+    @cached_property
+    def constraints(self) -> Ints:
+        """N_j: how many constraints each rule has."""
+        count: Ints = (self.reads >= 0).sum(1)
+        return count
+
+    @property
+    def biases(self) -> Floats:
+        """b1 (eq. 9)."""
+        return 1.0 - self.constraints.astype(np.float64)
+
+    @cached_property
+    def writes(self) -> tuple[Ints, Ints]:
+        """For every unit the dimensions of the old and of the new value; -1 where it has none."""
+        old = [self.dimension(rule.variable, rule.old) for rule in self.rules]
+        new = [-1 if r.is_reset else self.dimension(r.variable, r.new) for r in self.rules]
+        return np.array(old, np.int64), np.array(new, np.int64)
+
+    @cached_property
+    def strength(self) -> Ints:
+        """Σ_i |W2_ij|: 2, less for resets (1) and for rules whose new value is the old one (0)."""
+        old, new = self.writes
+        return np.where(old == new, 0, np.where(new < 0, 1, 2)).astype(np.int64)
+
+    def parameters(self) -> Parameters:
+        """θ^ (eq. 8 to 10)."""
+        units = np.arange(len(self))
+        first = np.zeros((len(self), self.width))
+        rows, places = np.nonzero(self.reads >= 0)
+        first[rows, self.reads[rows, places]] = 1.0
+        second = np.zeros((self.width, len(self)))
+        old, new = self.writes
+        second[old, units] -= 1.0
+        kept = new >= 0
+        second[new[kept], units[kept]] += 1.0
+        return Parameters(first, self.biases, second)
+
+
+def paper_rules(rules: Iterable[Rule], *, resets: bool = False) -> Iterator[Rule]:
+    """Rules in the form of the paper: one value per constraint, without the resets of heads.
+
+    Example:
+        >>> import weft
+        >>> from weft.theory.optimum.reconstruction import paper_rules
+        >>> len(list(paper_rules(weft.program("addition").rules)))
+        16420
+    """
+    for rule in rules:
+        if not rule.is_reset or resets:
+            yield from _single_valued(rule)
+
+
+def _single_valued(rule: Rule) -> Iterator[Rule]:
+    guard = [(name, values) for name, values in rule.guard if name != rule.variable]
+    if any(rule.old not in values for name, values in rule.guard if name == rule.variable):
+        return  # it asks for two values of one variable and never holds
+    for name, values in guard:
+        if UNDEFINED in values:
+            raise WeftError(
+                f"a rule fires where the head '{name}' is undefined, which a unit that reads "
+                "one-hot values cannot test",
+                where=rule.where,
+                remedy=f"Read '{name}' only after a test that makes sure that it is defined",
+            )
+    for chosen in itertools.product(*(values for _, values in guard)):
+        single = tuple((name, (v,)) for (name, _), v in zip(guard, chosen, strict=True))
+        yield Rule(single, rule.variable, rule.old, rule.new, rule.where)
+
+
+def construct(
+    variables: Mapping[str, Variable], rules: Iterable[Rule], *, resets: bool = False
+) -> Construction:
+    """The units of these rules, expanded to one value per constraint."""
+    return Construction(variables, tuple(paper_rules(rules, resets=resets)))
+
+
+def reconstruction_loss(
+    parameters: Parameters, target: Floats, vectors: Floats, counts: Ints
+) -> float:
+    """Σ_n ||f(θ, z^n) - target^n||_1 (eq. 15), each distinct state as often as it occurs."""
+    return float(counts @ np.abs(parameters.outputs(vectors) - target).sum(1))

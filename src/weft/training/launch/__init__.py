@@ -1,0 +1,1 @@
+"""Running many training configs: sweeps in local processes."""

@@ -1,0 +1,1 @@
+"""Constructing weights: circuits of clipped-ReLU units, their matrices, and number formats."""
