@@ -24,7 +24,7 @@ from weft.training import (
     TrainingConfig,
     Watcher,
     cells,
-    evaluating,
+    evaluation,
     override,
     stream_config,
     sweep,
@@ -112,8 +112,8 @@ MOMENTS = {
     "the update of weights, twice": ((Learner, "_follow"), 13, lambda: send(times=3), 13),
     "compilation": ((Learner, "loss"), 1, broken, 0),
     "an error that it caused": ((Learner, "loss"), 30, broken, 29),
-    "an evaluation": ((evaluating, "_part"), 3, send, 25),
-    "the last evaluation": ((evaluating, "_part"), 21, send, 60),
+    "an evaluation": ((evaluation, "_part"), 3, send, 25),
+    "the last evaluation": ((evaluation, "_part"), 21, send, 60),
     "saving": ((checkpoints, "save_file"), 1, lambda: send(times=2), 60),
 }
 
@@ -159,7 +159,7 @@ def test_runs_from_traces_and_streams_are_saved_too(
     train(config, runs=tmp_path / "once", device="cpu")
     del made[:]
     runs = tmp_path / "often"
-    for moment in ((Learner, "_look"), (evaluating, "_part")):
+    for moment in ((Learner, "_look"), (evaluation, "_part")):
         with monkeypatch.context() as patch:
             patch.setattr(*moment, at(2, send, getattr(*moment)))
             with pytest.raises(Interrupted):
