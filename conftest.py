@@ -44,8 +44,10 @@ if find_spec("hypothesis") is not None:  # not on a machine that only runs tests
     hypothesis_settings.load_profile("same every time")
 
 ROOT = Path(__file__).parent
-BESIDE = ("tests", "tests/training", "tests/compiler/proof")
-sys.path[:0] = [str(ROOT / folder) for folder in BESIDE]
+# Modules that tests share lie beside them; tests with the same name lie in different folders, so
+# pytest imports them by path (`--import-mode=importlib`) and leaves `sys.path` to us.
+FOLDERS = sorted(path for path in (ROOT / "tests").rglob("*") if path.is_dir())
+sys.path[:0] = [str(ROOT / "tests"), *(str(path) for path in FOLDERS if path.name[0] not in "._")]
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m selects
