@@ -176,7 +176,7 @@ def test_ways_that_no_state_can_take_are_left_out_early() -> None:
 
 
 def test_a_variable_with_very_many_updates_is_compiled_as_a_whole(monkeypatch) -> None:
-    monkeypatch.setattr("weft.language.updates.MOST", 1)
+    monkeypatch.setattr("weft.language.updates.MAX_UPDATES", 1)
     program = small("if z.a == 0:\n    z.a = 2\nelif z.b < z.a:\n    z.a = z.c\nz.c = 1")
     assert [update.variable for update in program.updates if update.whole] == ["a"]
     assert check(weft.compile(program), samples=30).difference is None

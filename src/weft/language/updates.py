@@ -50,7 +50,7 @@ class Update:
     whole: bool = False
 
 
-MOST = 2000
+MAX_UPDATES = 2000
 """How many updates of a variable are told apart."""
 
 
@@ -94,8 +94,8 @@ class Updates:
     def _of(self, name: str) -> list[Update]:
         """The updates of one variable."""
         if name not in self._known:
-            found = list(islice(self._flatten(name, self.values[name], ()), MOST + 1))
-            if len(found) > MOST:
+            found = list(islice(self._flatten(name, self.values[name], ()), MAX_UPDATES + 1))
+            if len(found) > MAX_UPDATES:
                 where = self.variables[name].where
                 found = [Update((), name, self.values[name], where, whole=True)]
             self._known[name] = found
