@@ -26,7 +26,7 @@ FORMAT = 2
 """Part of every hash; to be raised whenever a default changes."""
 
 DIGITS = tuple("0123456789")
-KINDS = {"tag": "encoder", "lm": "decoder", "seq2seq": "encoder-decoder"}
+KINDS = {"tag": "encoder", "lm": "decoder", "seq2seq": "encoder-decoder", "next": "decoder"}
 """Which kind of model does a task of which format, unless another is asked for."""
 
 MOST = 1_000_000_000
