@@ -94,7 +94,7 @@ def test_the_sets_of_next_symbols_are_those_that_trial_gives(split: str) -> None
         text = "".join(question)
         assert len(answer) == len(text) + 1
         for length, said in enumerate(answer):
-            assert set(said.split()) == legal_next(text[:length], brackets)
+            assert set(said.split("|")) == legal_next(text[:length], brackets)
 
 
 def test_only_whole_sets_and_legal_symbols_score() -> None:

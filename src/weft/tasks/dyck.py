@@ -136,7 +136,7 @@ class Dyck(Task):
         """The answer after a prefix, from the brackets that would close it."""
         if self.format == "next":
             allowed = {*self.brackets[::2], *(stack[-1:] or ["<end>"])}
-            return " ".join(name for name in self.vocabulary if name in allowed)
+            return "|".join(name for name in self.vocabulary if name in allowed)
         return str(len(stack)) if self.answer == "open" else [NONE, *stack][-1]
 
 

@@ -74,7 +74,7 @@ class Task(ABC):
     """Something to learn. A subclass adds its parameters as fields.
 
     Attributes:
-        format: how a model meets an example: `tag`, `lm` or `seq2seq`.
+        format: how a model meets an example: `tag`, `lm`, `seq2seq` or `next`.
         held_out: the share of all inputs that is kept for tests and for validation.
         name: what it is called (of the class).
         formats: those that it can take (of the class).
@@ -253,13 +253,13 @@ class Task(ABC):
     def examples(self, batch: Batch) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
         """Each question and its answer as names of tokens, without marks.
 
-        A label set is written as its names in the order of classes, with spaces between.
+        A label set is written as its names in the order of classes, as in `(|)|[`.
         """
         for row, question in enumerate(self._questions(batch)):
             scored = batch.targets[row] >= 0
             if batch.legal is not None:
                 sets = batch.legal[row, scored]
-                answer = [" ".join(self.answers[c] for c in np.flatnonzero(one)) for one in sets]
+                answer = ["|".join(self.answers[c] for c in np.flatnonzero(one)) for one in sets]
             else:
                 targets = batch.targets[row, scored].tolist()
                 if self.format != "tag" and targets[-1] == END:
