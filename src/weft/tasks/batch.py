@@ -202,7 +202,7 @@ def pack(batch: Batch, length: int, *, cut: bool = False) -> Batch:
         >>> from weft.tasks import pack, task
         >>> packed = pack(task("copy").batch("train", seed=0, step=0, size=64), 128)
         >>> packed.tokens.shape, packed.example_count
-        ((13, 128), 64)
+        ((12, 128), 64)
     """
     if batch.source is not None or batch.documents is not None:
         what = "it is packed already" if batch.source is None else "its examples have a source"
