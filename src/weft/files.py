@@ -1,8 +1,12 @@
-"""Files and folders that a user names: checked before work begins, with errors that say which.
+"""Reading and writing files: paths are checked before work begins, and writes are atomic.
 
 Commands check where they will write before they compute anything (`output_folder`, `output_file`),
 so that an hour of work is not lost to a misspelt path. Everything that is read goes through
-`read_text`, `read_json` or `input_lines`.
+`read_text`, `read_json`, `read_lines` or `input_lines`, whose errors name the file.
+
+`replaced` and `write_json` write a file or a folder under another name and rename it when it is
+complete: a reader sees the old version or the new one, never a part. `Log` appends JSON lines;
+`read_lines` reads them up to the first damaged line, so a log survives a crash.
 """
 
 from __future__ import annotations
@@ -141,7 +145,106 @@ def read_json(path: Path, remedy: str = "Give a JSON file") -> Any:
 
 def input_lines(path: Path) -> list[str]:
     """The inputs in a file, one per line; empty lines are skipped."""
-    found = [line.strip() for line in read_text(path).splitlines() if line.strip()]
-    if not found:
+    lines = [line.strip() for line in read_text(path).splitlines() if line.strip()]
+    if not lines:
         raise WeftError(f"{path} has no inputs", remedy="Write one input per line")
-    return found
+    return lines
+
+
+# Atomic writes
+
+
+@contextmanager
+def replaced(path: Path) -> Iterator[Path]:
+    """Yield a path to write a file or a folder to; it replaces `path` when the block ends.
+
+    If the block raises, `path` stays as it was.
+    """
+    scratch = path.with_name(f".{path.name}.tmp")
+    _remove(scratch)
+    try:
+        yield scratch
+        if scratch.is_dir():
+            for file in scratch.iterdir():
+                _flush(file)
+        _flush(scratch)
+        _rename(scratch, path)
+        _flush(path.parent)
+    except BaseException:
+        _remove(scratch)
+        raise
+
+
+def _rename(scratch: Path, path: Path) -> None:
+    """Put a file or a folder in the place of another; a folder moves aside first."""
+    if scratch.is_dir() and path.is_dir():
+        old = path.with_name(f".{path.name}.old")
+        _remove(old)
+        os.replace(path, old)
+        os.replace(scratch, path)
+        _remove(old)
+    else:
+        os.replace(scratch, path)
+
+
+def _flush(path: Path) -> None:
+    """Wait until a file or a folder's entries are on the disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        import shutil  # a command that writes nothing does not wait for it
+
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write a value as JSON, atomically."""
+    with replaced(path) as scratch:
+        scratch.write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def read_lines(path: Path) -> list[dict[str, Any]]:
+    """The records of a log, up to the first damaged line; none if there is no log."""
+    if not path.exists():
+        return []
+    records: list[dict[str, Any]] = []
+    for line in read_text(path, "Delete it: the run writes it again", damaged=True).splitlines():
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError):
+            break
+        if not isinstance(record, dict) or not isinstance(record.get("step"), int):
+            break
+        records.append(record)
+    return records
+
+
+class Log:
+    """A file of JSON lines, one record per step, which can be resumed from any step."""
+
+    def __init__(self, path: Path, step: int) -> None:
+        """Open the log at `path`, without the records after `step`."""
+        kept = [record for record in read_lines(path) if record["step"] <= step]
+        with replaced(path) as scratch:
+            scratch.write_text("".join(f"{json.dumps(record)}\n" for record in kept))
+        self._file = path.open("a", encoding="utf-8")
+        self.last = kept[-1]["step"] if kept else 0
+
+    def append(self, record: dict[str, Any]) -> None:
+        """Add a record, unless the log already has its step."""
+        if record["step"] > self.last:
+            self._file.write(f"{json.dumps(record)}\n")
+            self._file.flush()
+            self.last = record["step"]
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()

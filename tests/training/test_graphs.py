@@ -9,13 +9,13 @@ import pytest
 import torch
 
 from weft.errors import WeftError
+from weft.files import read_lines
 from weft.tasks import task
 from weft.training import TrainingConfig, Watcher, override, trace_config, train
 from weft.training.callbacks import Record
 from weft.training.config import OptimiserConfig
 from weft.training.data import tensors_of
 from weft.training.distributed import Group
-from weft.training.files import read_lines
 from weft.training.learner import Learner
 from weft.training.supervising import learner_of, task_of
 from weft.training.traces.feed_forward import feed_forward_of

@@ -13,11 +13,11 @@ import torch
 from training_runs import SMALL, folder_of, lines, small, start, weights
 
 from weft.errors import WeftError
+from weft.files import Log, read_lines, write_json
 from weft.training import TrainingConfig, Watcher, train
 from weft.training.callbacks import Record
 from weft.training.checkpoint import State, load, save
 from weft.training.distributed import Group
-from weft.training.files import Log, read_lines, write_json
 from weft.training.trainer import locked
 
 CHILD = """

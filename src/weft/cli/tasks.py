@@ -45,11 +45,11 @@ def tasks_command(
     if name is None:
         _list(json)
         return
+    from weft.config import assignment
     from weft.tasks import named, task
-    from weft.tasks.parameters import parameter
 
     found, own = named(name)
-    given = dict(map(parameter, changes or []))
+    given = dict(map(assignment, changes or []))
     told = _told(task(found, **{**own, **given}), examples)
     if json:
         print_json(told)

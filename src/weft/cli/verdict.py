@@ -67,14 +67,14 @@ def verdict_command(
     check_device(device)
     if learn not in ("", "small", "paper"):
         raise WeftError(f"there is no recipe '{learn}'", remedy="Give small or paper")
+    from weft.config import assignment
     from weft.studies.verdicts.report import write_verdict
     from weft.studies.verdicts.verdict import verdict
-    from weft.tasks.parameters import parameter
 
     found = verdict(
         programs,
         task,
-        parameters=dict(map(parameter, given or [])),
+        parameters=dict(map(assignment, given or [])),
         examples=examples,
         tests=tests,
         runs=runs,

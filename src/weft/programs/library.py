@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import importlib
 import importlib.util
 import inspect
@@ -13,6 +12,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from weft.config import keywords
 from weft.errors import WeftError, did_you_mean
 from weft.files import is_file, is_folder
 from weft.language.program import Program
@@ -126,15 +126,10 @@ def _split(name: str) -> tuple[str, str | None, dict[str, Any]]:
 
 
 def _arguments(name: str, written: str | None) -> dict[str, Any]:
-    if not written:
-        return {}
-    try:
-        call = ast.parse(f"f({written})", mode="eval").body
-        if not isinstance(call, ast.Call) or call.args or any(k.arg is None for k in call.keywords):
-            raise _unreadable(name)
-        return {str(k.arg): ast.literal_eval(k.value) for k in call.keywords}
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise _unreadable(name) from None
+    arguments = keywords(written or "")
+    if arguments is None:
+        raise _unreadable(name)
+    return arguments
 
 
 def _unreadable(name: str) -> WeftError:

@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from weft.files import read_json, write_json
 from weft.statistics import Interval, Mean, Share
 from weft.studies.study import NOTHING, Row, Study
 from weft.tasks.arrays import Bools
 from weft.training.callbacks import GOOD
 from weft.training.evaluation import Predictions
-from weft.training.files import read_json, write_json
 from weft.training.store import Run
 
 Curve = dict[int, Share]

@@ -13,10 +13,10 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Literal
 
+from weft.config import override
 from weft.errors import WeftError, did_you_mean
 from weft.training.config import TrainingConfig
 from weft.training.launch.sweep import Cell, written
-from weft.training.overriding import override
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 

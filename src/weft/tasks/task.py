@@ -22,6 +22,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from weft.config import check_types
 from weft.errors import WeftError, did_you_mean
 from weft.tasks.arrays import Bools, joined, taken
 from weft.tasks.batch import Batch
@@ -37,7 +38,6 @@ from weft.tasks.formats import (
     translated,
 )
 from weft.tasks.hashing import hashed, in_bucket, rehashed
-from weft.tasks.parameters import check_types
 
 TRAIN = "train"
 VALIDATION = "validation"
@@ -96,7 +96,7 @@ class Task(ABC):
     rounds: ClassVar[int] = 64
 
     def __post_init__(self) -> None:
-        check_types(self)
+        check_types(self, f"task {self.name}")
         if self.format not in self.formats:
             raise WeftError(
                 f"it has no format '{self.format}'",

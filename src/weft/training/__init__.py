@@ -1,5 +1,6 @@
 """Learning tasks: the loop, optimisers, checkpoints, evaluation, and folders of runs."""
 
+from weft.config import override
 from weft.training.callbacks import Record, Result, Watcher
 from weft.training.config import (
     EvaluationConfig,
@@ -11,7 +12,6 @@ from weft.training.config import (
 )
 from weft.training.evaluation import Predictions, evaluate, load_predictions
 from weft.training.launch.sweep import Cell, cells, read_sweep, sweep
-from weft.training.overriding import override
 from weft.training.store import Run, RunStore
 from weft.training.supervision import SupervisionConfig
 from weft.training.traces.dataset import TraceSet, collect

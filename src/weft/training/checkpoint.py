@@ -19,8 +19,7 @@ from torch import Tensor
 
 from weft.config import from_plain
 from weft.errors import WeftError
-from weft.files import reason
-from weft.training.files import read_json, replaced, write_json
+from weft.files import read_json, reason, replaced, write_json
 
 PREFIX = "checkpoint-"
 AGAIN = "Delete the run (weft runs NAME --delete) and train it again"

@@ -22,13 +22,13 @@ from typing import Any
 import numpy as np
 import torch
 
+from weft.files import replaced
 from weft.models.transformer import Transformer
 from weft.statistics import Share
 from weft.tasks import Batch, Task, by_axis, score
 from weft.tasks.arrays import Bools, Ints
 from weft.tasks.task import VALIDATION
 from weft.training.data import blaming, tensors_of
-from weft.training.files import replaced
 from weft.training.learner import run, summed_loss
 
 OPTIONAL = ("source", "source_lengths")

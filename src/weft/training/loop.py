@@ -20,6 +20,7 @@ from typing import Any, NoReturn
 import torch
 
 from weft.errors import Interrupted, WeftError, did_you_mean
+from weft.files import Log
 from weft.tasks import Task
 from weft.tasks.task import TRAIN, VALIDATION
 from weft.training import checkpoint
@@ -28,7 +29,6 @@ from weft.training.checkpoint import State
 from weft.training.config import TrainingConfig
 from weft.training.distributed import Group, Signalled, agreed
 from weft.training.evaluation import Predictions, evaluate, test_sets
-from weft.training.files import Log
 from weft.training.interrupts import Interrupts
 from weft.training.learner import NotFinite, precise
 from weft.training.supervising import learner_of

@@ -10,11 +10,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from weft.config import guess
 from weft.errors import WeftError, did_you_mean
-from weft.files import named
-from weft.tasks.parameters import guess
+from weft.files import named, read_json, read_lines
 from weft.training.config import TrainingConfig, training_config
-from weft.training.files import read_json, read_lines
 
 if TYPE_CHECKING:
     from weft.models.transformer import Transformer

@@ -28,6 +28,7 @@ import torch
 
 from weft.config import from_plain
 from weft.errors import Interrupted, WeftError
+from weft.files import read_json, write_json
 from weft.models.catalogue import check_memory
 from weft.tasks import Task
 from weft.training import checkpoint
@@ -35,7 +36,6 @@ from weft.training.callbacks import RETRIED, Result, Watcher
 from weft.training.config import TrainingConfig
 from weft.training.distributed import Group, check_batch, joined
 from weft.training.environment import device_of, environment
-from weft.training.files import read_json, write_json
 from weft.training.interrupts import Interrupts
 from weft.training.learner import NotFinite
 from weft.training.loop import Diverged, Loop, check_splits

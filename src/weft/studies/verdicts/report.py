@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from weft.files import write_json
 from weft.statistics import Share, warnings
 from weft.studies.plotting import band, finish, panels, save
 from weft.studies.report import markdown_table
 from weft.studies.verdicts.stages import Stage, StageName
 from weft.studies.verdicts.verdict import Verdict
-from weft.training.files import write_json
 
 QUESTIONS = {
     "compiled": "expressible: the program as weights",

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from weft.errors import WeftError
+from weft.files import read_json
 from weft.programs import program as program_named
 from weft.statistics import Mean
 from weft.studies.agreement import Answers, agreement
@@ -38,7 +39,6 @@ from weft.studies.verdicts.stages import (
 from weft.tasks import solved_by, task
 from weft.tasks.program_output import ProgramOutput, own_parameters
 from weft.training.environment import device_of, environment
-from weft.training.files import read_json
 from weft.training.program_task import ProgramTask
 
 

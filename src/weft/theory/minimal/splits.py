@@ -12,7 +12,6 @@ two never share an input that is held out.
 
 from __future__ import annotations
 
-import ast
 import gzip
 import random
 import re
@@ -21,6 +20,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from weft.config import keywords
 from weft.errors import WeftError, did_you_mean
 from weft.files import is_file, reason
 from weft.language.program import Program
@@ -31,7 +31,6 @@ from weft.tasks.scan import Scan
 
 LENGTH = re.compile(r"length\s*(?:<=\s*(?P<most>\d+)|=\s*(?P<low>\d+)(?:\.\.(?P<high>\d+))?)")
 NAMED = re.compile(r"(?:(?P<task>[\w-]+)(?:\((?P<arguments>.*)\))?:)?(?P<split>[\w-]+)")
-WORD = re.compile(r"=\s*(?!True\b|False\b)([A-Za-z/.~][^,]*)")
 FORMS = "a split as in train, a task's as in addition(digits=3):train, length<=20, or a file"
 
 
@@ -76,18 +75,14 @@ def _task(name: str, wanted: str | None, arguments: str | None, written: str) ->
 
 
 def _parameters(arguments: str, written: str) -> dict[str, Any]:
-    """`digits=3, order='plain'` as a dictionary; words need no quotes."""
-    quoted = WORD.sub(lambda found: f"={found[1].strip()!r}", arguments)
-    try:
-        call = ast.parse(f"f({quoted})", mode="eval").body
-        if not isinstance(call, ast.Call) or call.args or not all(k.arg for k in call.keywords):
-            raise SyntaxError
-        return {str(key.arg): ast.literal_eval(key.value) for key in call.keywords}
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    """`digits=3, order=plain` as a dictionary."""
+    parameters = keywords(arguments)
+    if parameters is None:
         raise WeftError(
             f"'{written}' has parameters that cannot be read",
             remedy="Write them as in addition(digits=3, longer=40):longer",
-        ) from None
+        )
+    return parameters
 
 
 def _drawn(

@@ -31,12 +31,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from weft.config import override
 from weft.errors import Interrupted, WeftError, did_you_mean
 from weft.files import read_text, reason
 from weft.training.callbacks import GOOD
 from weft.training.config import TrainingConfig
 from weft.training.interrupts import SIGNALS, Interrupts
-from weft.training.overriding import override
 from weft.training.store import UNFINISHED, Run
 
 PARTS = ("task", "all", "grid")

@@ -20,9 +20,8 @@ from numpy.lib.format import open_memmap
 
 from weft.config import require
 from weft.errors import WeftError
-from weft.files import output_folder, reason
+from weft.files import output_folder, read_json, reason, replaced, write_json
 from weft.language.program import Program, as_program
-from weft.training.files import read_json, replaced, write_json
 from weft.training.traces.dataset import MOST, Array, Packing, Tally, TraceSet, counted
 
 FORMAT = 1
