@@ -6,7 +6,7 @@ is a group-by.
 """
 
 from weft.tasks.batch import Batch, pack
-from weft.tasks.registry import TASKS, named, solved_by, task
+from weft.tasks.registry import TASKS, named, solved_by, task, task_class
 from weft.tasks.scoring import by_axis, group_by, score
 from weft.tasks.task import Split, Task
 
@@ -22,4 +22,5 @@ __all__ = [
     "score",
     "solved_by",
     "task",
+    "task_class",
 ]

@@ -24,6 +24,7 @@ import numpy as np
 
 from weft.config import check_types
 from weft.errors import WeftError, did_you_mean
+from weft.extensions import file_reference
 from weft.tasks.arrays import Bools, joined, taken
 from weft.tasks.batch import Batch
 from weft.tasks.formats import (
@@ -154,8 +155,8 @@ class Task(ABC):
 
     @property
     def called(self) -> str:
-        """What it is named by on the command line."""
-        return self.name
+        """Its name on the command line: `path/file.py:Class` if it was loaded from a file."""
+        return file_reference(self) or self.name
 
     @property
     def tested(self) -> tuple[str, ...]:
