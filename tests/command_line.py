@@ -53,6 +53,6 @@ def execute(arguments: Sequence[str], folder: Path | None = None, joined: bool =
         except SystemExit as ended:
             code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
     for name in set(sys.modules) - modules:
-        if name.startswith("weft_program_"):  # a user's file, which another test may write anew
+        if name.startswith("weft_file_"):  # a user's file, which another test may write anew
             del sys.modules[name]
     return Finished(code, out.getvalue(), "" if joined else err.getvalue())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from weft.errors import WeftError
-from weft.tasks import Batch, by_axis, score, task
-from weft.tasks.arrays import joined, placed, taken, turned, within
-from weft.tasks.formats import END, MARK, START, Pairs, continued, tagged, translated
+from weft.tasks import task
+from weft.tasks.arrays import placed, turned, within
+from weft.tasks.formats import END, MARK, START, Pairs, continued, next_symbols, tagged, translated
 from weft.tasks.hashing import hashed, in_bucket
 
 rows = st.lists(st.lists(st.integers(5, 9), max_size=6), min_size=1, max_size=5)
@@ -77,6 +78,22 @@ def test_a_tagger_answers_under_each_token() -> None:
 
 
 @given(rows)
+def test_a_language_model_that_predicts_sets_reads_the_text_from_start(
+    lists: list[list[int]],
+) -> None:
+    legal = np.zeros((len(lists), 7, 10), dtype=np.bool_)
+    legal[..., [END, 5, 6, 7, 8, 9]] = True
+    batch = next_symbols(replace(pairs_of(lists, lists), legal=legal))
+    assert batch.legal is not None
+    for row, text in enumerate(lists):
+        length = batch.lengths[row]
+        assert batch.tokens[row, :length].tolist() == [START, *text]
+        assert batch.targets[row, :length].tolist() == [*text, END]
+        assert batch.legal[row, :length].sum() == 6 * length
+        assert not batch.legal[row, length:].any()
+
+
+@given(rows)
 def test_hashes_do_not_depend_on_padding(lists: list[list[int]]) -> None:
     assert (hashed(padded(lists, 6)[0]) == hashed(padded(lists, 11)[0])).all()
 
@@ -91,36 +108,6 @@ def test_hashes_differ_and_fill_the_bucket_evenly() -> None:
         for place in range(14):  # no position decides
             assert abs(chosen[every[:, place] == 1].mean() - share) < 0.03
     assert not in_bucket(hashes, 0).any()
-
-
-def test_trimming_keeps_all_but_padding() -> None:
-    batch = translated(pairs_of([[5, 6], [7]], [[6, 5], [7]]))
-    short = batch.trimmed()
-    assert short.source is not None
-    assert short.source.shape == (2, 2)
-    assert short.tokens.shape == short.targets.shape == (2, 3)
-    assert (short.tokens == batch.tokens[:, :3]).all()
-
-
-def test_rows_are_taken_and_joined() -> None:
-    batch = translated(pairs_of([[5, 6], [7], [8]], [[6, 5], [7], [8]]))
-    again = joined([taken(batch, np.array([0])), batch.take(slice(1, 3))])
-    assert again.content_hash == batch.content_hash
-    assert again.axes["length"].tolist() == [2, 1, 1]
-    assert again.content_hash != batch.take(np.array([1, 0, 2])).content_hash
-
-
-@given(st.lists(st.tuples(st.integers(0, 4), st.booleans()), min_size=1))
-def test_groups_are_counted_as_by_hand(examples: list[tuple[int, bool]]) -> None:
-    lengths, right = (np.array(column) for column in zip(*examples, strict=True))
-    empty = np.zeros((len(examples), 1), dtype=np.int64)
-    batch = Batch(tokens=empty, lengths=lengths, targets=empty, axes={"length": lengths})
-    found = by_axis(batch, right, "length")
-    assert list(found) == sorted({length for length, _ in examples})
-    for length, accuracy in found.items():
-        hits = [hit for at, hit in examples if at == length]
-        assert (accuracy.right, accuracy.count) == (sum(hits), len(hits))
-        assert accuracy.share == sum(hits) / len(hits)
 
 
 def test_within_marks_the_first_positions() -> None:
@@ -163,11 +150,3 @@ def test_mistakes_are_told_with_a_remedy(make: Any, told: str) -> None:
     with pytest.raises(WeftError) as caught:
         make()
     assert told.lower() in str(caught.value).lower()
-
-
-def test_scores_and_axes_refuse_what_does_not_fit() -> None:
-    batch = task("parity").batch("train", 0, 0, 4)
-    with pytest.raises(WeftError, match="one class for each position"):
-        score(batch, batch.targets[:, :-1])
-    with pytest.raises(WeftError, match="Did you mean 'length'"):
-        by_axis(batch, score(batch, batch.targets), "lengths")

@@ -12,7 +12,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from weft.models.attentions import MIXINGS
+from weft.models.attentions import mechanism_class
 from weft.models.attentions.base import masked, weighed
 from weft.models.attentions.softmax import with_sink
 from weft.models.attentions.swan import Swan
@@ -40,7 +40,7 @@ class Attention(nn.Module):
             self.bias = nn.Parameter(torch.zeros(heads, 2 * config.offsets + 3))
         if config.sink:
             self.sink = nn.Parameter(torch.zeros(heads))
-        self.mixing = MIXINGS["softmax" if cross else config.attention](config, number)
+        self.mixing = mechanism_class("softmax" if cross else config.attention)(config, number)
         inner = heads * (2 * config.key_width + config.value_width)
         self.canon = Canon("B", inner) if "B" in config.canon and not cross else None
 

@@ -14,10 +14,11 @@ from typing import Any, Literal
 import torch
 
 from weft.errors import WeftError, did_you_mean
+from weft.extensions import exists, kind_in_file, reference
 from weft.models import canon, feed_forward, layer
-from weft.models.attentions import MIXINGS
+from weft.models.attentions import mechanism_class
 from weft.models.config import TransformerConfig
-from weft.models.positions import ENCODINGS, randomised
+from weft.models.positions import encoding_class, randomised
 from weft.models.transformer import Transformer
 from weft.models.validation import ATTENTIONS, POSITIONS
 
@@ -114,11 +115,18 @@ def mechanism(name: str, others: tuple[str, ...] = ()) -> Mechanism:
     """A mechanism by its name; `others` are names that could have been meant as well."""
     found = {one.name.lower(): one for one in mechanisms()}
     if name.lower() not in found:
+        for kind in ("position", "attention"):
+            if exists(kind, name) and kind == _kind_of(name, kind):
+                return _position(name) if kind == "position" else _attention(name)
         known = [*(one.name for one in found.values()), *others]
         raise WeftError(
             f"there is no mechanism '{name}'", remedy=did_you_mean(name, known).capitalize()
         )
     return found[name.lower()]
+
+
+def _kind_of(name: str, kind: str) -> str:
+    return kind_in_file(name, ("position", "attention")) if reference(name).in_file else kind
 
 
 def _position(name: str) -> Mechanism:
@@ -127,12 +135,12 @@ def _position(name: str) -> Mechanism:
     elif name == "randomised":
         text = _text(randomised)
     else:
-        text = _text(_module_of(ENCODINGS[name]))
+        text = _text_of(encoding_class(name))
     return Mechanism(name, "positions", _first(text), text, {"position": name})
 
 
 def _attention(name: str) -> Mechanism:
-    text = _text(_module_of(MIXINGS[name]))
+    text = _text_of(mechanism_class(name))
     return Mechanism(name, "attentions", _first(text), text, {"attention": name})
 
 
@@ -140,6 +148,11 @@ def _module_of(kind: type) -> ModuleType:
     found = inspect.getmodule(kind)
     assert found is not None
     return found
+
+
+def _text_of(kind: type) -> str:
+    """The docstring of a mechanism's module; of the class, if the module has none."""
+    return inspect.getdoc(_module_of(kind)) or inspect.getdoc(kind) or ""
 
 
 def _text(source: str | ModuleType) -> str:

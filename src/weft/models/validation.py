@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NoReturn
 
 from weft.errors import WeftError, did_you_mean
+from weft.extensions import available, exists
 
 if TYPE_CHECKING:
     from weft.models.config import TransformerConfig
@@ -26,7 +27,6 @@ LARGEST_COUNT = 1 << 12
 LARGEST_POSITIONS = 1 << 20
 CHOICES = {
     "kind": ("encoder", "decoder", "encoder-decoder"),
-    "attention": ATTENTIONS,
     "activation": ACTIVATIONS,
     "norm": ("none", "pre", "post"),
     "slopes": ("steep", "harmonic", "geometric"),
@@ -116,9 +116,7 @@ def _check_positions(config: TransformerConfig) -> None:
     names = config.encodings
     for name in names:
         if name not in POSITIONS:
-            _refuse(
-                f"position '{name}' is not known", did_you_mean(name, list(POSITIONS)).capitalize()
-            )
+            _check_extension("position", name, POSITIONS)
         if names.count(name) > 1:
             _refuse(f"position '{name}' is given twice", "Name it once")
     biased = [name for name in names if name in BIASED]
@@ -138,6 +136,8 @@ def _check_positions(config: TransformerConfig) -> None:
 
 def _check_attention(config: TransformerConfig) -> None:
     kind, names = config.attention, config.encodings
+    if kind not in ATTENTIONS:
+        _check_extension("attention", kind, ATTENTIONS)
     if kind in ("path", "stick-breaking", "forgetting") and config.kind != "decoder":
         _refuse(f"{kind} attention runs from left to right", "Use a decoder")
     if kind == "stick-breaking" and any(name in BIASED for name in names):
@@ -148,6 +148,21 @@ def _check_attention(config: TransformerConfig) -> None:
         _refuse(f"{kind} attention has no sink", "Use softmax, or sink=False")
     if config.offsets is not None and kind != "softmax":
         _refuse(f"{kind} attention takes no table of offsets", "Use softmax")
+
+
+def _check_extension(kind: str, name: str, known: tuple[str, ...]) -> None:
+    """Load a user's mechanism, or refuse a name that nothing has."""
+    if not exists(kind, name):
+        remedy = did_you_mean(name, [*known, *available(kind)]).capitalize()
+        _refuse(f"{kind} '{name}' is not known", remedy)
+    if kind == "position":
+        from weft.models.positions import encoding_class
+
+        encoding_class(name)
+    else:
+        from weft.models.attentions import mechanism_class
+
+        mechanism_class(name)
 
 
 def _refuse(what: str, remedy: str) -> NoReturn:

@@ -5,9 +5,9 @@ apart from them. Every example carries its axes, such as its length, so that acc
 is a group-by.
 """
 
-from weft.tasks.batch import Batch
-from weft.tasks.registry import TASKS, named, solved_by, task
-from weft.tasks.scoring import by_axis, score
+from weft.tasks.batch import Batch, pack
+from weft.tasks.registry import TASKS, named, solved_by, task, task_class
+from weft.tasks.scoring import by_axis, group_by, score
 from weft.tasks.task import Split, Task
 
 __all__ = [
@@ -16,8 +16,11 @@ __all__ = [
     "Split",
     "Task",
     "by_axis",
+    "group_by",
     "named",
+    "pack",
     "score",
     "solved_by",
     "task",
+    "task_class",
 ]

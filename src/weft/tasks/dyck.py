@@ -1,4 +1,4 @@
-"""Well nested brackets of several kinds (Dyck languages), by length and by depth."""
+"""Dyck languages: well-nested brackets of several kinds, by length and by depth."""
 
 from __future__ import annotations
 
@@ -11,33 +11,37 @@ import numpy as np
 
 from weft.errors import WeftError
 from weft.tasks.arrays import Bools, Ints, within
-from weft.tasks.formats import Format, Pairs
+from weft.tasks.formats import END, Format, Pairs
 from weft.tasks.parameters import check_ascending, check_letters
 from weft.tasks.task import TRAIN, Split, Task
 
 FIRST = 4  # the token of the first bracket
-NONE = "none"  # the class where no bracket is open
+NONE = "none"  # the class if no bracket is open
 
 
 @dataclass(frozen=True, kw_only=True)
 class Dyck(Task):
-    """After each bracket, which one closes what was opened last; or how many are open.
+    """Which bracket closes the last open one; how many are open; or which may come next.
 
-    Brackets are nested well. The axis `depth` is the most that are open at once; it is drawn
-    evenly, then an even length that has room for it.
+    Strings are well nested. The axis `depth` is the largest number of brackets open at once. It is
+    drawn uniformly, then an even length that has room for it.
+
+    In the format `next`, a language model predicts after each prefix the set of symbols that may
+    come next: any opening bracket, the bracket that closes the last open one, and `<end>` if none
+    is open. (Depth and length are limited in the data alone, not in these sets.)
 
     Attributes:
-        brackets: an opening and a closing one, for each kind.
-        length: the greatest length in distribution.
-        longer: the greatest length of all.
-        depth: the greatest depth in distribution.
-        deeper: the greatest depth of all.
-        answer: the `closing` bracket, or the number that are `open`.
+        brackets: an opening and a closing one for each kind.
+        length: the maximum length in distribution.
+        longer: the maximum length of all.
+        depth: the maximum depth in distribution.
+        deeper: the maximum depth of all.
+        answer: in the format `tag`, the `closing` bracket or the number that are `open`.
     """
 
     name: ClassVar[str] = "dyck"
     format: Format = "tag"
-    formats: ClassVar[tuple[Format, ...]] = ("tag",)
+    formats: ClassVar[tuple[Format, ...]] = ("tag", "next")
     programs: ClassVar[tuple[str, ...]] = ("dyck",)
     brackets: str = "()[]"
     length: int = 20
@@ -64,6 +68,8 @@ class Dyck(Task):
 
     @property
     def answers(self) -> tuple[str, ...]:
+        if self.format == "next":
+            return self.vocabulary
         if self.answer == "open":
             return tuple(map(str, range(self.deeper + 1)))
         return (NONE, *self.brackets[1::2])
@@ -101,25 +107,43 @@ class Dyck(Task):
             answer=level if self.answer == "open" else top,
             answer_lengths=lengths,
             axes={"length": lengths, "depth": depths},
+            legal=self._legal(top) if self.format == "next" else None,
         )
+
+    def _legal(self, top: Ints) -> Bools:
+        """The symbols that may come next (b l+1 c), from the kind on top of the stack (b l)."""
+        size, width = top.shape
+        above = np.concatenate([np.zeros((size, 1), dtype=np.int64), top], axis=1)
+        legal = np.zeros((size, width + 1, self.outputs), dtype=np.bool_)
+        legal[..., FIRST::2] = True
+        legal[..., FIRST + 1 :: 2] = above[..., None] == np.arange(1, len(self.brackets) // 2 + 1)
+        legal[..., END] = above == 0
+        return legal
 
     def reference(self, tokens: tuple[str, ...]) -> tuple[str, ...]:
         closes = dict(zip(self.brackets[::2], self.brackets[1::2], strict=True))
         stack: list[str] = []
-        answers = []
+        answers = [self._reference_of(stack)] if self.format == "next" else []
         for token in tokens:
             if token in closes:
                 stack.append(closes[token])
             else:
                 stack.pop()
-            answers.append(str(len(stack)) if self.answer == "open" else [NONE, *stack][-1])
+            answers.append(self._reference_of(stack))
         return tuple(answers)
+
+    def _reference_of(self, stack: list[str]) -> str:
+        """The answer after a prefix, from the brackets that would close it."""
+        if self.format == "next":
+            allowed = {*self.brackets[::2], *(stack[-1:] or ["<end>"])}
+            return "|".join(name for name in self.vocabulary if name in allowed)
+        return str(len(stack)) if self.answer == "open" else [NONE, *stack][-1]
 
 
 def _walks(rng: np.random.Generator, width: int, lengths: Ints, depths: Ints) -> Bools:
-    """Which brackets open (b l), in walks that end at 0 and reach their depth, but no more.
+    """Which brackets open (b l), in walks that end at 0 and reach exactly their depth.
 
-    Each step is a fair choice between up and down where both can still lead there.
+    Each step goes up or down with equal probability if both can still lead there.
     """
     size = len(lengths)
     level = np.zeros(size, dtype=np.int64)

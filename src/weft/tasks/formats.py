@@ -1,9 +1,11 @@
-"""Questions with their answers, and the three formats in which a model meets them.
+"""Questions with their answers, and the four formats in which a model meets them.
 
 tag       tokens   a question           targets  an answer under each token, or -1
 lm        tokens   a question = answer  targets  the answer and <end>, each under the token before
 seq2seq   source   a question           tokens   <start> and the answer, shifted by one
                                         targets  the answer and <end>
+next      tokens   <start> and a text   targets  the text and <end>, shifted by one
+                                        legal    all symbols that may come next, <end> included
 """
 
 from __future__ import annotations
@@ -14,20 +16,27 @@ from typing import Literal
 
 import numpy as np
 
-from weft.tasks.arrays import Ints, constant, placed, within
+from weft.tasks.arrays import Bools, Ints, constant, placed, within
 from weft.tasks.batch import Batch
 
-Format = Literal["tag", "seq2seq", "lm"]
+Format = Literal["tag", "seq2seq", "lm", "next"]
 
-PAD, START, END, MARK = range(4)  # the tokens that every vocabulary begins with
+PAD, START, END, MARK = range(4)  # the first tokens of every vocabulary
 
 
 @dataclass(frozen=True, kw_only=True)
 class Pairs:
-    """Questions and answers (b l) with their lengths and axes (b); 0 lies beyond the lengths.
+    """Questions and answers with their lengths and axes; 0 lies beyond the lengths.
 
-    Where each token has an answer of its own, answers are as long as questions, and -1 where none
-    is asked for.
+    Attributes:
+        question: b l, token numbers.
+        question_lengths: b.
+        answer: b l, class numbers. In the format `tag` as long as the question, with -1 under the
+            tokens that have no answer.
+        answer_lengths: b.
+        axes: b for each axis.
+        legal: b l c, for the format `next`: the classes that may stand in place of each token of
+            the question, and of the <end> behind it, so l is one more than the question's width.
     """
 
     question: Ints
@@ -35,6 +44,7 @@ class Pairs:
     answer: Ints
     answer_lengths: Ints
     axes: Mapping[str, Ints]
+    legal: Bools | None = None
 
 
 def tagged(pairs: Pairs) -> Batch:
@@ -49,7 +59,7 @@ def tagged(pairs: Pairs) -> Batch:
 
 
 def continued(pairs: Pairs) -> Batch:
-    """The question, a mark and the answer in one row, with the loss on the answer."""
+    """The question, a mark and the answer in one row; targets are the answer and <end>."""
     size, width = len(pairs.question), pairs.question.shape[1] + pairs.answer.shape[1] + 2
     rows, ends = placed(
         width,
@@ -60,11 +70,11 @@ def continued(pairs: Pairs) -> Batch:
             constant(END, size),
         ],
     )
-    asked = within(ends - 1, width - 1) & ~within(pairs.question_lengths, width - 1)
+    scored = within(ends - 1, width - 1) & ~within(pairs.question_lengths, width - 1)
     return Batch(
         tokens=np.where(within(ends - 1, width - 1), rows[:, :-1], PAD),
         lengths=ends - 1,
-        targets=np.where(asked, rows[:, 1:], -1),
+        targets=np.where(scored, rows[:, 1:], -1),
         axes=pairs.axes,
     )
 
@@ -86,11 +96,27 @@ def translated(pairs: Pairs) -> Batch:
 
 
 def concluded(pairs: Pairs) -> Batch:
-    """A question whose answer is one token: it is asked for at the question's last token."""
-    asked = np.arange(pairs.question.shape[1]) == pairs.question_lengths[:, None] - 1
+    """A question whose answer is one token: the target of the question's last token."""
+    last = np.arange(pairs.question.shape[1]) == pairs.question_lengths[:, None] - 1
     return Batch(
         tokens=pairs.question,
         lengths=pairs.question_lengths,
-        targets=np.where(asked, pairs.answer[:, :1], -1),
+        targets=np.where(last, pairs.answer[:, :1], -1),
         axes=pairs.axes,
+    )
+
+
+def next_symbols(pairs: Pairs) -> Batch:
+    """A text for a language model that predicts which symbols may come next, from <start> on."""
+    size, width = len(pairs.question), pairs.question.shape[1] + 1
+    text = (pairs.question, pairs.question_lengths)
+    tokens, lengths = placed(width, [constant(START, size), text])
+    targets, _ = placed(width, [text, constant(END, size)])
+    inside = within(lengths, width)
+    return Batch(
+        tokens=tokens,
+        lengths=lengths,
+        targets=np.where(inside, targets, -1),
+        axes=pairs.axes,
+        legal=None if pairs.legal is None else pairs.legal & inside[..., None],
     )

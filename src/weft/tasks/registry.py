@@ -1,4 +1,8 @@
-"""The table of tasks, `task`, which makes one by name, and `named`, which takes programs too."""
+"""The table of tasks, `task`, which makes one by name, and `named`, which takes programs too.
+
+A name is that of a built-in task, `path/file.py:Class`, or one that users or installed packages
+have registered (`weft.extensions`).
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,8 @@ from dataclasses import fields
 from typing import Any
 
 from weft.errors import WeftError, did_you_mean
+from weft.extensions import available, exists, find, kind_in_file, reference
+from weft.language.user_code import user_code
 from weft.programs import LIBRARY
 from weft.tasks.addition import Addition
 from weft.tasks.bits import Majority, Parity
@@ -45,10 +51,18 @@ def named(name: str) -> tuple[str, dict[str, Any]]:
     """
     if name in TASKS:
         return name, {}
-    if name.partition("(")[0].strip() not in LIBRARY and ".py" not in name:
+    parts = reference(name, "task")
+    if parts.in_file:
+        is_task = kind_in_file(name, ("program", "task")) == "task"
+    else:
+        is_task = exists("task", name)
+    if is_task:
+        return name.partition("(")[0].strip(), dict(parts.arguments)
+    if not (parts.path in LIBRARY or exists("program", name)):
+        known = [*TASKS, *LIBRARY, *available("task"), *available("program")]
         raise WeftError(
             f"there is no task '{name}', and no program",
-            remedy=did_you_mean(name, [*TASKS, *LIBRARY]).capitalize(),
+            remedy=did_you_mean(name, known).capitalize(),
         )
     return ProgramOutput.name, own_parameters(name)
 
@@ -65,8 +79,40 @@ def solved_by(program: str) -> list[str]:
     return [name for name, kind in TASKS.items() if plain in kind.programs]
 
 
+def task_class(name: str) -> type[Task]:
+    """The class of a task by its name, or by `path/file.py:Class`."""
+    if name in TASKS:
+        return TASKS[name]
+    if reference(name, "task").in_file and kind_in_file(name, ("task", "program")) == "program":
+        raise WeftError(
+            f"{name} is a program, not a task",
+            remedy=f"To learn its output, use the task 'program' with program='{name}'",
+        )
+    kind: type[Task] = find("task", name, TASKS)
+    _check_declared(kind, name)
+    return kind
+
+
+def _check_declared(kind: type[Task], shown: str) -> None:
+    """Check what `find` cannot know of tasks: class attributes, and that fields are parameters."""
+    wanted = {"name": '"doubling"', "formats": '("lm", "seq2seq")'}
+    for attribute, example in wanted.items():
+        if not hasattr(kind, attribute):
+            raise WeftError(
+                f"{shown} has no {attribute}", remedy=f"Write {attribute} = {example} in the class"
+            )
+    for base in kind.__mro__:
+        if "__dataclass_fields__" not in vars(base) and any(
+            "ClassVar" not in str(hint) for hint in vars(base).get("__annotations__", {}).values()
+        ):
+            raise WeftError(
+                f"{shown}: the fields of {base.__name__} are not parameters",
+                remedy=f"Write @dataclass(frozen=True, kw_only=True) above class {base.__name__}",
+            )
+
+
 def task(name: str, **parameters: Any) -> Task:
-    """The task with this name and these parameters.
+    """The task of this name, or of `path/file.py:Class`, with these parameters.
 
     Example:
         >>> from weft.tasks import task
@@ -74,11 +120,8 @@ def task(name: str, **parameters: Any) -> Task:
         >>> parity.splits["longer"].description
         '21 to 60 bits'
     """
-    if name not in TASKS:
-        raise WeftError(
-            f"there is no task '{name}'", remedy=did_you_mean(name, list(TASKS)).capitalize()
-        )
-    known = [field.name for field in fields(TASKS[name])]
+    kind = task_class(name)
+    known = [field.name for field in fields(kind)]
     for key in parameters:
         if key not in known:
             raise WeftError(
@@ -86,4 +129,5 @@ def task(name: str, **parameters: Any) -> Task:
                 subject=f"task {name}",
                 remedy=did_you_mean(key, known).capitalize(),
             )
-    return TASKS[name](**parameters)
+    with user_code(f"task {name} cannot be made"):
+        return kind(**parameters)

@@ -1,7 +1,11 @@
-"""Exact scores, and accuracy along any axis.
+"""Exact-match scores per example, and accuracy along any axis.
 
-An example is right where the model is right at every position that has a target. The axes stay
-beside the examples, so accuracy by length, by ones or by depth is a group-by.
+An example is right if the model is right at every scored position. For label sets there are two
+readings, and `score` takes either kind of prediction (`Batch.right`):
+
+- one class per position (b l), as argmax gives: right if it is in the set of legal symbols;
+- a set per position (b l c), as a threshold on each class gives: right if it equals the set. This
+  is how Huang et al. (2025, section on formal languages) score next-symbol prediction.
 """
 
 from __future__ import annotations
@@ -14,25 +18,24 @@ from weft.tasks.arrays import Bools, Ints
 from weft.tasks.batch import Batch
 
 
-def score(batch: Batch, predictions: Ints) -> Bools:
-    """Which examples (b) are right at every position that has a target.
+def score(batch: Batch, predictions: Ints | Bools) -> Bools:
+    """Which examples (n) are right at every position that has a target.
 
     Args:
-        batch: the examples.
-        predictions: the class that was chosen at each position (b l).
+        batch: the examples; if they are packed, every document is scored by itself.
+        predictions: the class chosen at each position (b l); or, for label sets, the set of classes
+            predicted at each position (b l c), which must equal the label set.
     """
-    if predictions.shape != batch.targets.shape:
-        raise WeftError(
-            f"the predictions have the shape {predictions.shape}, "
-            f"and the targets {batch.targets.shape}",
-            remedy="Give one class for each position of the batch",
-        )
-    right: Bools = ((predictions == batch.targets) | (batch.targets < 0)).all(axis=1)
+    hits = batch.right(predictions)
+    if batch.documents is None:
+        return np.asarray(hits.all(axis=1))
+    right = np.ones(batch.example_count, dtype=np.bool_)
+    right[batch.documents[~hits]] = False
     return right
 
 
 def by_axis(batch: Batch, right: Bools, axis: str) -> dict[int, Share]:
-    """The accuracy for each value of an axis, in ascending order.
+    """Accuracy for each value of an axis, in ascending order.
 
     Example:
         >>> from weft.tasks import by_axis, score, task
@@ -46,10 +49,15 @@ def by_axis(batch: Batch, right: Bools, axis: str) -> dict[int, Share]:
             f"the examples have no axis '{axis}'",
             remedy=did_you_mean(axis, list(batch.axes)).capitalize(),
         )
-    values, group = np.unique(batch.axes[axis], return_inverse=True)
-    counts = np.bincount(group, minlength=len(values))
-    rights = np.bincount(group, weights=right, minlength=len(values))
+    return group_by(batch.axes[axis], right)
+
+
+def group_by(values: Ints, right: Bools) -> dict[int, Share]:
+    """The share of examples that are right, for each value (n), in ascending order."""
+    distinct, group = np.unique(values, return_inverse=True)
+    counts = np.bincount(group, minlength=len(distinct))
+    hits = np.bincount(group, weights=right, minlength=len(distinct))
     return {
-        int(value): Share(int(hits), int(count))
-        for value, hits, count in zip(values, rights, counts, strict=True)
+        int(value): Share(int(hit), int(count))
+        for value, hit, count in zip(distinct, hits, counts, strict=True)
     }

@@ -24,9 +24,20 @@ import numpy as np
 
 from weft.config import check_types
 from weft.errors import WeftError, did_you_mean
+from weft.extensions import file_reference
 from weft.tasks.arrays import Bools, joined, taken
 from weft.tasks.batch import Batch
-from weft.tasks.formats import END, MARK, Format, Pairs, continued, tagged, translated
+from weft.tasks.formats import (
+    END,
+    MARK,
+    START,
+    Format,
+    Pairs,
+    continued,
+    next_symbols,
+    tagged,
+    translated,
+)
 from weft.tasks.hashing import hashed, in_bucket, rehashed
 
 TRAIN = "train"
@@ -40,6 +51,7 @@ LAYOUTS: Mapping[Format, Callable[[Pairs], Batch]] = {
     "tag": tagged,
     "lm": continued,
     "seq2seq": translated,
+    "next": next_symbols,
 }
 
 
@@ -63,7 +75,7 @@ class Task(ABC):
     """Something to learn. A subclass adds its parameters as fields.
 
     Attributes:
-        format: how a model meets an example: `tag`, `lm` or `seq2seq`.
+        format: how a model meets an example: `tag`, `lm`, `seq2seq` or `next`.
         held_out: the share of all inputs that is kept for tests and for validation.
         name: what it is called (of the class).
         formats: those that it can take (of the class).
@@ -143,8 +155,8 @@ class Task(ABC):
 
     @property
     def called(self) -> str:
-        """What it is named by on the command line."""
-        return self.name
+        """Its name on the command line: `path/file.py:Class` if it was loaded from a file."""
+        return file_reference(self) or self.name
 
     @property
     def tested(self) -> tuple[str, ...]:
@@ -240,15 +252,21 @@ class Task(ABC):
         return LAYOUTS[self.format](pairs)
 
     def examples(self, batch: Batch) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
-        """Each question and its answer by the names of their tokens, without marks."""
-        for question, targets in zip(self._questions(batch), batch.targets, strict=True):
-            asked = targets[targets >= 0].tolist()
-            if self.format != "tag" and asked[-1] == END:
-                asked.pop()
-            yield (
-                tuple(self.vocabulary[token] for token in question),
-                tuple(self.answers[target] for target in asked),
-            )
+        """Each question and its answer as names of tokens, without marks.
+
+        A label set is written as its names in the order of classes, as in `(|)|[`.
+        """
+        for row, question in enumerate(self._questions(batch)):
+            scored = batch.targets[row] >= 0
+            if batch.legal is not None:
+                sets = batch.legal[row, scored]
+                answer = ["|".join(self.answers[c] for c in np.flatnonzero(one)) for one in sets]
+            else:
+                targets = batch.targets[row, scored].tolist()
+                if self.format != "tag" and targets[-1] == END:
+                    targets.pop()
+                answer = [self.answers[target] for target in targets]
+            yield tuple(self.vocabulary[token] for token in question), tuple(answer)
 
     def asked(self, batch: Batch) -> Sequence[str | Sequence[Any]]:
         """The questions as a program is given them: text for its `encode`, without marks."""
@@ -260,13 +278,14 @@ class Task(ABC):
         ]
 
     def _questions(self, batch: Batch) -> Iterator[list[int]]:
-        """The tokens of each question, without the mark behind it."""
+        """The tokens of each question, without the marks around it."""
         tokens, lengths = batch.tokens, batch.prompt if self.format == "lm" else batch.lengths
         if batch.source is not None and batch.source_lengths is not None:
             tokens, lengths = batch.source, batch.source_lengths
         for row, length in zip(tokens.tolist(), lengths.tolist(), strict=True):
             marked = self.format == "lm" and row[length - 1] == MARK
-            yield row[: length - marked]
+            started = self.format == "next" and row[0] == START
+            yield row[started : length - marked]
 
     def _check_split(self, split: str) -> None:
         if split not in self.splits:

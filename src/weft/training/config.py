@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from weft.config import from_plain, frozen, require, typed_fields
 from weft.errors import WeftError, did_you_mean
+from weft.extensions import versions
 from weft.models.config import TransformerConfig
 from weft.training.supervision import ANSWERS, SupervisionConfig
 
@@ -26,7 +27,7 @@ FORMAT = 2
 """Part of every hash; to be raised whenever a default changes."""
 
 DIGITS = tuple("0123456789")
-KINDS = {"tag": "encoder", "lm": "decoder", "seq2seq": "encoder-decoder"}
+KINDS = {"tag": "encoder", "lm": "decoder", "seq2seq": "encoder-decoder", "next": "decoder"}
 """Which kind of model does a task of which format, unless another is asked for."""
 
 MOST = 1_000_000_000
@@ -155,6 +156,8 @@ class TrainingConfig:
         evaluation: when and on what it is evaluated.
         stop: when it ends early.
         seed: of first weights and data.
+        code: names of the user's own code in the config, each with its version, filled in when the
+            config is made (see `weft.extensions.versions`): another version is another run.
     """
 
     task: str
@@ -176,15 +179,31 @@ class TrainingConfig:
     evaluation: EvaluationConfig = EvaluationConfig()
     stop: StopConfig = StopConfig()
     seed: int = 0
+    code: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("parameters", "model"):
             plain = {key: frozen(value) for key, value in getattr(self, name).items()}
             object.__setattr__(self, name, MappingProxyType(plain))
+        names = {name for names in self.extensions.values() for name in names}
+        recorded = {name: version for name, version in self.code if name in names}
+        code = {**versions(self.extensions), **recorded}
+        object.__setattr__(self, "code", tuple(sorted(code.items())))
         _check(self)
 
     def __hash__(self) -> int:
         return hash(self.hash)
+
+    @property
+    def extensions(self) -> dict[str, list[str]]:
+        """The names in it that may refer to a user's own code, by extension point."""
+        positions = (self.model.get("position", ""), self.model.get("encoder_position", ""))
+        return {
+            "task": [self.task],
+            "program": [self.supervision.program],
+            "position": [name for each in positions for name in each.split("+")],
+            "attention": [self.model.get("attention", "")],
+        }
 
     @property
     def hash(self) -> str:
@@ -200,6 +219,8 @@ class TrainingConfig:
         plain = {one.name: getattr(self, one.name) for one in fields(self)}
         if self.supervision == ANSWERS:
             del plain["supervision"]
+        if not self.code:
+            del plain["code"]
         return {key: _plain(value) for key, value in plain.items()}
 
     def model_config(self, task: Task) -> TransformerConfig:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from weft.errors import WeftError
+from weft.extensions import check_versions
 from weft.models.transformer import Transformer
 from weft.tasks import Task, task
 from weft.training.config import TrainingConfig
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 def task_of(config: TrainingConfig) -> Task:
     """The task of a config; in its program's tokens, where the model is compiled but for a part."""
+    check_versions(config.extensions, dict(config.code))
     found = task(config.task, **config.parameters)
     return in_tokens_of_program(config, found)
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
+from weft.errors import WeftError
+from weft.extensions import find
 from weft.models.bias import Bias
 from weft.models.config import TransformerConfig
 from weft.models.context import Scene
@@ -34,13 +36,27 @@ ENCODINGS: dict[str, type[Position]] = {
 }
 
 
+def encoding_class(name: str) -> type[Position]:
+    """The class of an encoding by its name; `path/file.py:Class` or a registered name, too."""
+    if name in ENCODINGS:
+        return ENCODINGS[name]
+    found: type[Position] = find("position", name, ["none", "randomised", *ENCODINGS])
+    return found
+
+
 class Positions(Position):
     """All encodings of a model, one after the other."""
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__(config)
         names = [name for name in config.encodings if name != "randomised"]
-        self.parts = nn.ModuleDict({name: ENCODINGS[name](config) for name in names})
+        kinds = {name: encoding_class(name) for name in names}
+        self.parts = nn.ModuleDict(
+            {
+                name if ":" not in name else kind.__name__: kind(config)
+                for name, kind in kinds.items()
+            }
+        )
 
     def _all(self) -> list[Position]:
         return list(self.parts.values())  # type: ignore[arg-type]
@@ -56,12 +72,17 @@ class Positions(Position):
         return query, key
 
     def bias(self, scene: Scene) -> Bias | None:
-        found = [part.bias(scene) for part in self._all()]
-        return next((bias for bias in found if bias is not None), None)
+        biases = [bias for part in self._all() if (bias := part.bias(scene)) is not None]
+        if len(biases) > 1:
+            raise WeftError(
+                f"several encodings of '{self.config.position}' bias the scores",
+                remedy="Choose one of them",
+            )
+        return biases[0] if biases else None
 
     def initialise(self, embedded: float) -> None:
         for part in self._all():
             part.initialise(embedded)
 
 
-__all__ = ["ENCODINGS", "Position", "Positions"]
+__all__ = ["ENCODINGS", "Position", "Positions", "encoding_class"]

@@ -10,15 +10,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import weft
-from weft.tasks import task
+from weft.tasks import score, task
 
 
-def nests(text: str, brackets: str) -> bool:
+def reduced(text: str, brackets: str) -> str:
     pairs = [brackets[place : place + 2] for place in range(0, len(brackets), 2)]
     while any(pair in text for pair in pairs):
         for pair in pairs:
             text = text.replace(pair, "")
-    return not text
+    return text
+
+
+def nests(text: str, brackets: str) -> bool:
+    return not reduced(text, brackets)
 
 
 def heights(text: str, brackets: str) -> list[int]:
@@ -74,6 +78,37 @@ def test_the_bracket_that_closes_is_the_one_that_comes() -> None:
         for place, (level, said) in enumerate(zip(levels, answer, strict=True)):
             below = [later for later in range(place, len(levels)) if levels[later] < level]
             assert said == (question[below[0]] if below else "none")
+
+
+def legal_next(prefix: str, brackets: str) -> set[str]:
+    """What can follow a prefix: nothing but opening brackets may be left of it."""
+    allowed = {one for one in brackets if set(reduced(prefix + one, brackets)) <= {*brackets[::2]}}
+    return allowed | ({"<end>"} if nests(prefix, brackets) else set())
+
+
+@pytest.mark.parametrize("split", ["train", "longer", "deeper"])
+def test_the_sets_of_next_symbols_are_those_that_trial_gives(split: str) -> None:
+    brackets = "()[]{}"
+    made = task("dyck", format="next", brackets=brackets)
+    for question, answer in made.examples(made.batch(split, 0, 0, 20)):
+        text = "".join(question)
+        assert len(answer) == len(text) + 1
+        for length, said in enumerate(answer):
+            assert set(said.split("|")) == legal_next(text[:length], brackets)
+
+
+def test_only_whole_sets_and_legal_symbols_score() -> None:
+    made = task("dyck", format="next")
+    batch = made.test_set("train", 50)
+    assert batch.legal is not None
+    assert score(batch, batch.legal).all()
+    assert score(batch, batch.targets).all()
+    opening = np.full_like(batch.targets, made.vocabulary.index("("))
+    assert score(batch, opening).all()  # an opening bracket is legal anywhere
+    assert not score(batch, opening + 1).any()  # a closing one is not, at <start>
+    missing = batch.legal.copy()
+    missing[:, 0, made.vocabulary.index("[")] = False
+    assert not score(batch, missing).any()
 
 
 def test_depths_are_drawn_evenly() -> None:
