@@ -1,6 +1,6 @@
 """From a program to a Transformer: the passes in order.
 
-program -> problem (slicing, reach) -> circuit (lower, or level0) -> matrices -> Transformer
+program -> problem (slicing, reach) -> circuit (lower, or level0) -> matrices -> Transformer (emit)
 """
 
 from __future__ import annotations
@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import torch
 
 from weft.compiler import level0
 from weft.compiler.certificate import Certificate
-from weft.compiler.heads import AttentionMatrices, compile_heads
+from weft.compiler.heads import compile_heads
 from weft.compiler.lower import Lowering
 from weft.compiler.one_hot import Expansion
 from weft.compiler.problem import Problem, start
@@ -23,15 +22,18 @@ from weft.compiler.reach import find_reachable, initial_values, observe
 from weft.compiler.slicing import merge_heads, remove_dead
 from weft.compiler.slots import make_layout
 from weft.errors import WeftError
+from weft.interpreter.failures import no_layers
 from weft.interpreter.reference import read_input
 from weft.language.frontend import deep_recursion
 from weft.language.program import Program, as_program, token_numbers
 from weft.language.ranges import Number
-from weft.models.config import Activation, TransformerConfig
+from weft.models.config import Activation
 from weft.models.slots import Layout
-from weft.models.transformer import DTYPES, Transformer
+from weft.models.transformer import Transformer
 from weft.weights.circuit import Circuit
-from weft.weights.matrices import FeedForwardMatrices, as_relu, encoding, lay_out
+from weft.weights.emit import Tables, emit
+from weft.weights.layers import FeedForwardMatrices, LayerMatrices, as_relu
+from weft.weights.matrices import encoding, lay_out
 from weft.weights.precision import Format, format_of
 
 DEFAULT_LENGTH = 64
@@ -101,16 +103,19 @@ def compile_program(
     activation: Activation = "clipped",
     dtype: str = "float32",
     inputs: Sequence[Any] | None = None,
+    shared: bool = True,
 ) -> Compiled:
     """Compile a program into the weights of a Transformer.
 
     Args:
         program: a program, or its class.
-        level: 2 for a small model, 0 for the paper's construction with one unit a rule.
+        level: 2 for a small model, 0 for the paper's construction with one unit per rule.
         max_length: the longest input; only programs that name positions or average need one.
         activation: `clipped`, or `relu` with two units for each clipped one.
         dtype: `float32`, `float64` or `bfloat16`.
         inputs: if given, only these will occur: the model may do anything on others.
+        shared: whether all layers share one set of weights, in a loop. If not, every layer has a
+            copy; the program must have a fixed number of layers.
 
     Example:
         >>> import torch, weft
@@ -127,25 +132,30 @@ def compile_program(
         raise WeftError(f"there is no level {level}", remedy="Choose -O 0 or -O 2")
     if level == 0 and inputs is not None:
         raise WeftError("level 0 is the same for all inputs", remedy="Leave out -O 0, or --for")
+    if not shared and program.definition.halt is not None:
+        raise WeftError(
+            "it runs until it halts, and separate layers are of a fixed number",
+            subject=program.name,
+            remedy="Compile it with shared layers, or give it `layers` in place of `halt`",
+        )
     format_ = format_of(dtype)
     longest = _longest(program, max_length)
     problem = _prepare(program, level, longest, inputs)
-    cancelled = [name for name in problem.heads if _is_cancelled(problem, name, level)]
+    cleared = [name for name in problem.heads if _is_cleared_by_head(problem, name, level)]
     layout = make_layout(problem)
-    width = layout.width
     with deep_recursion():
         problem, matrices, rules = _feed_forward(problem, layout, level, longest, format_)
     if activation == "relu":
         matrices = as_relu(matrices)
-    attention = compile_heads(problem, layout, width, format_, cancelled)
+    layer = LayerMatrices(compile_heads(problem, layout, format_, cleared), matrices)
     limit = longest if _needs_length(program) else None
-    model = _assemble(problem, layout, matrices, attention, activation, dtype, limit)
+    model = _emit(problem, layout, layer, activation, dtype, limit, shared)
     seconds = time.perf_counter() - began
     certificate = _certify(problem, inputs)
     return Compiled(program, model, level, rules, limit, certificate, problem.notes, seconds)
 
 
-def _is_cancelled(problem: Problem, name: str, level: int) -> bool:
+def _is_cleared_by_head(problem: Problem, name: str, level: int) -> bool:
     """Whether a head of the next layer clears a head's slot; otherwise the feed-forward does.
 
     At level 0, rules reset heads as in the paper, which leaves rounding errors if a slot held a
@@ -237,67 +247,46 @@ def _longest(program: Program, given: int | None) -> int | None:
     return given
 
 
-def _assemble(
+def _emit(
     problem: Problem,
     layout: Layout,
-    matrices: FeedForwardMatrices,
-    attention: AttentionMatrices,
+    layer: LayerMatrices,
     activation: Activation,
     dtype: str,
     longest: int | None,
+    shared: bool,
 ) -> Transformer:
-    program = problem.program
-    definition = program.definition
+    """The model: the layer in a loop, or as many copies of it as the program has layers."""
+    program, definition = problem.program, problem.program.definition
     size = program.vocabulary.size
     if size is None:
         initial_values(program, next(iter(program.variables.values())), longest)
         size = 1
-    by_position = [v for v in problem.variables.values() if v.position is not None]
-    output = layout[definition.output]
-    halt = None
+    by_position = any(v.position is not None for v in problem.variables.values())
+    positions = _position_table(problem, layout, longest or 0) if by_position else None
+    output, halt = layout[definition.output], None
     if definition.halt is not None:
         slot = layout[definition.halt.variable]
         halt = slot.start + program.variables[slot.name].range.codes[definition.halt.value]
-    fixed = program.layers if definition.halt is None else None
-    config = TransformerConfig(
-        vocabulary=size,
-        outputs=output.size,
-        width=layout.width,
-        heads=attention.heads,
-        key_width=attention.query.shape[2],
-        value_width=attention.value.shape[2],
-        hidden=matrices.hidden,
+    elif program.layers is None and not shared:
+        raise no_layers(program)
+    count = program.layers if definition.halt is None else None
+    loops = program.max_layers if count is None else count
+    return emit(
+        [layer] if shared else [layer] * loops,
+        Tables(
+            embedding=_token_table(problem, layout, size),
+            unembedding=np.eye(output.size, layout.width, output.start),
+            positions=positions,
+        ),
+        loops=loops if shared else 1,
+        causal=program.causal,
         activation=activation,
-        loops=program.max_layers if fixed is None else fixed,
-        position="learned" if by_position else "none",
-        positions=longest if by_position else None,
-        offsets=None if attention.bias is None else (attention.bias.shape[1] - 3) // 2,
-        kind="decoder" if program.causal else "encoder",
-        scaled=False,
-        sink=True,
+        dtype=dtype,
+        layout=layout,
         halt=halt,
         max_length=longest,
-        dtype=dtype,
     )
-    model = Transformer(config, layout)
-    weights = {"embedding": _token_table(problem, layout, size)}
-    if by_position:
-        assert longest is not None
-        weights["position.parts.learned.table"] = _position_table(problem, layout, longest)
-    for name in ("query", "key", "value", "output", "bias", "sink"):
-        matrix = getattr(attention, name)
-        if matrix is not None:
-            weights[f"layers.0.attention.{name}"] = matrix
-    for place, (weight, bias) in enumerate(zip(matrices.weights, matrices.biases, strict=True)):
-        weights[f"layers.0.feed_forward.weights.{place}"] = weight
-        weights[f"layers.0.feed_forward.biases.{place}"] = bias
-    unembedding = np.zeros((output.size, layout.width))
-    unembedding[np.arange(output.size), np.arange(output.start, output.start + output.size)] = 1.0
-    weights["unembedding"] = unembedding
-    tensors = {name: torch.from_numpy(array).to(DTYPES[dtype]) for name, array in weights.items()}
-    model.load_state_dict(tensors)
-    model.requires_grad_(False)
-    return model.eval()
 
 
 def _token_table(problem: Problem, layout: Layout, size: int) -> np.ndarray[Any, Any]:

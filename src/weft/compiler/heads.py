@@ -8,34 +8,14 @@ copies its value to the last bit, and one that selects none gives nothing.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from weft.compiler.problem import Problem
 from weft.language.program import Head
-from weft.models.slots import Layout
+from weft.models.slots import Layout, Slot
+from weft.weights.layers import AttentionMatrices, Matrix, no_heads, stack_heads
 from weft.weights.precision import Format
-
-Matrix = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class AttentionMatrices:
-    """All heads: query, key (h d k), value (h d v), output (h v d), bias (h offsets), sink (h)."""
-
-    query: Matrix
-    key: Matrix
-    value: Matrix
-    output: Matrix
-    bias: Matrix | None
-    sink: Matrix
-
-    @property
-    def heads(self) -> int:
-        """How many there are."""
-        return len(self.query)
 
 
 def strength(format_: Format) -> float:
@@ -44,84 +24,73 @@ def strength(format_: Format) -> float:
 
 
 def compile_heads(
-    problem: Problem, layout: Layout, width: int, format_: Format, cancelled: list[str]
+    problem: Problem, layout: Layout, format_: Format, cleared: list[str]
 ) -> AttentionMatrices:
-    """The heads of a problem, and some that attend to themselves and take away old outputs."""
+    """The heads of a problem, in order, then heads that clear the slots of some of them.
+
+    Args:
+        problem: the heads to compile.
+        layout: where their variables stand.
+        format_: the number format, which decides the margins.
+        cleared: heads whose last outputs are subtracted from the stream, by heads that attend to
+            their own position.
+    """
     heads = list(problem.heads.values())
-    key_width = max([1, *(layout[h.query].size for h in heads if h.query is not None)])
-    value_width = max([1, *(layout[h.value].size for h in heads)])
-    places = [
-        d for n in cancelled for d in range(layout[n].start, layout[n].start + layout[n].size)
-    ]
-    shares = [places[i : i + value_width] for i in range(0, len(places), value_width)]
-    count = len(heads) + len(shares)
-    window = _window(heads, bool(cancelled))
-    found = AttentionMatrices(
-        query=np.zeros((count, width, key_width)),
-        key=np.zeros((count, width, key_width)),
-        value=np.zeros((count, width, value_width)),
-        output=np.zeros((count, value_width, width)),
-        bias=None if window is None else np.zeros((count, 2 * window + 3)),
-        sink=np.zeros(count),
-    )
-    match = strength(format_) ** 2
-    for number, head in enumerate(heads):
-        _compile_head(found, number, head, layout, window, format_)
-        found.sink[number] = match / 2
-    for number, share in enumerate(shares, len(heads)):
-        _compile_cancelling(found, number, share, window, match)
-    return found
+    force, width = strength(format_), layout.width
+    compiled = [_selecting(head, layout, force) for head in heads]
+    value_width = max([1, *(layout[head.value].size for head in heads)])
+    dimensions = [d for name in cleared for d in _dimensions(layout[name])]
+    for first in range(0, len(dimensions), value_width):
+        chosen = dimensions[first : first + value_width]
+        compiled.append(_clearing(chosen, width, force**2))
+    return stack_heads(compiled, no_heads(width, sink=True))
 
 
-def _window(heads: list[Head], cancelling: bool) -> int | None:
-    offsets = [abs(o) for head in heads if head.offsets is not None for o in head.offsets]
-    return max(offsets, default=0) if offsets or cancelling else None
-
-
-def _compile_head(
-    found: AttentionMatrices,
-    number: int,
-    head: Head,
-    layout: Layout,
-    window: int | None,
-    format_: Format,
-) -> None:
-    force = strength(format_)
-    allowed = 0.0
-    if head.query is not None and head.key is not None:
-        _select(found.query[number], layout[head.query].start, layout[head.query].size, force)
-        _select(found.key[number], layout[head.key].start, layout[head.key].size, force)
-    else:
-        allowed = force**2
+def _selecting(head: Head, layout: Layout, force: float) -> AttentionMatrices:
+    """A head that copies its value from the positions that match."""
+    width, match = layout.width, force**2
     value, output = layout[head.value], layout[head.name]
-    for place in range(value.size):
-        found.value[number, value.start + place, place] = 1.0
-        found.output[number, place, output.start + place] = 1.0
-    if head.offsets is not None and found.bias is not None and window is not None:
-        found.bias[number] = -np.inf
-        for offset in head.offsets:
-            found.bias[number, offset + window + 1] = allowed
-    elif found.bias is not None:
-        found.bias[number] = allowed
+    by_content = head.query is not None and head.key is not None
+    offset_score = 0.0 if by_content else match  # without query and key, the offset is the match
+    bias = None
+    if head.offsets is not None:
+        window = max(map(abs, head.offsets), default=0)
+        bias = np.full((1, 2 * window + 3), -np.inf)
+        bias[0, [offset + window + 1 for offset in head.offsets]] = offset_score
+    elif not by_content:
+        bias = np.full((1, 3), offset_score)
+    return AttentionMatrices(
+        query=_reads(head.query if by_content else None, layout, force),
+        key=_reads(head.key if by_content else None, layout, force),
+        value=_reads(head.value, layout, 1.0),
+        output=np.eye(value.size, width, output.start)[None],
+        bias=bias,
+        sink=np.array([match / 2]),
+    )
 
 
-def _select(matrix: Matrix, start: int, size: int, force: float) -> None:
-    for place in range(size):
-        matrix[start + place, place] = force
+def _reads(name: str | None, layout: Layout, weight: float) -> Matrix:
+    """A projection (1 d k) of a variable's dimensions; all zero for no variable."""
+    if name is None:
+        return np.zeros((1, layout.width, 1))
+    slot = layout[name]
+    return weight * np.eye(layout.width, slot.size, -slot.start)[None]
 
 
-def _compile_cancelling(
-    found: AttentionMatrices,
-    number: int,
-    dimensions: list[int],
-    window: int | None,
-    match: float,
-) -> None:
-    """A head that attends to its own position and takes these dimensions away."""
-    assert found.bias is not None
-    assert window is not None
-    found.bias[number] = -np.inf
-    found.bias[number, window + 1] = match
-    for place, dimension in enumerate(dimensions):
-        found.value[number, dimension, place] = 1.0
-        found.output[number, place, dimension] = -1.0
+def _clearing(dimensions: list[int], width: int, match: float) -> AttentionMatrices:
+    """A head that attends to its own position and subtracts what stands in some dimensions."""
+    places = np.arange(len(dimensions))
+    value = np.zeros((1, width, len(dimensions)))
+    value[0, dimensions, places] = 1.0
+    return AttentionMatrices(
+        query=np.zeros((1, width, 1)),
+        key=np.zeros((1, width, 1)),
+        value=value,
+        output=0.0 - value.transpose(0, 2, 1),  # no negative zeros
+        bias=np.array([[-np.inf, match, -np.inf]]),
+        sink=np.zeros(1),
+    )
+
+
+def _dimensions(slot: Slot) -> range:
+    return range(slot.start, slot.start + slot.size)

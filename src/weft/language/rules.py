@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import product
 from typing import Any
 
 from weft.errors import Location, WeftError
@@ -230,6 +231,26 @@ class DerivedRules(RuleSet):
 def _rule(target: str, path: Path) -> Rule:
     *guard, (_, (old,)) = path.guard
     return Rule(tuple(guard), target, old, path.result.value, path.result.where)
+
+
+def single_valued(rule: Rule) -> Iterator[Rule]:
+    """The rule with one value per constraint, as in the ALTA paper: one rule per combination.
+
+    A constraint on the rule's own variable is dropped, since the old value states it; a rule that
+    asks for two values of one variable can never hold and gives nothing.
+
+    Example:
+        >>> import weft
+        >>> rule = weft.Rule((("a", (0, 1)), ("b", (2,))), "c", 0, 1)
+        >>> [single.guard for single in single_valued(rule)]
+        [(('a', (0,)), ('b', (2,))), (('a', (1,)), ('b', (2,)))]
+    """
+    if any(rule.old not in values for name, values in rule.guard if name == rule.variable):
+        return
+    guard = [(name, values) for name, values in rule.guard if name != rule.variable]
+    for chosen in product(*(values for _, values in guard)):
+        single = tuple((name, (value,)) for (name, _), value in zip(guard, chosen, strict=True))
+        yield Rule(single, rule.variable, rule.old, rule.new, rule.where)
 
 
 def expand(program: Program) -> RuleSet:

@@ -10,25 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from weft.models.slots import Layout, Slot
 from weft.weights.circuit import Circuit, Form, Unit
-
-Matrix = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class FeedForwardMatrices:
-    """Weights (after x before) and biases of each affine map, first to last."""
-
-    weights: tuple[Matrix, ...]
-    biases: tuple[Matrix, ...]
-
-    @property
-    def hidden(self) -> tuple[int, ...]:
-        """The widths of the hidden layers."""
-        return tuple(len(bias) for bias in self.biases[:-1])
+from weft.weights.layers import FeedForwardMatrices
 
 
 @dataclass
@@ -163,18 +148,4 @@ def lay_out(circuit: Circuit, layout: Layout, width: int) -> FeedForwardMatrices
             last[dimension, place] = weight
     weights.append(last)
     biases.append(np.zeros(width))
-    return FeedForwardMatrices(tuple(weights), tuple(biases))
-
-
-def as_relu(matrices: FeedForwardMatrices) -> FeedForwardMatrices:
-    """The same function with plain ReLUs: min(max(x, 0), 1) = relu(x) - relu(x - 1)."""
-    weights, biases = [], []
-    for place, (weight, bias) in enumerate(zip(matrices.weights, matrices.biases, strict=True)):
-        if place > 0:
-            weight = np.concatenate([weight, -weight], axis=1)
-        if place < len(matrices.weights) - 1:
-            weight = np.concatenate([weight, weight], axis=0)
-            bias = np.concatenate([bias, bias - 1])
-        weights.append(weight)
-        biases.append(bias)
     return FeedForwardMatrices(tuple(weights), tuple(biases))

@@ -131,6 +131,10 @@ PROGRAMS: dict[str, Callable[[], weft.Compiled]] = {
     "cellular": lambda: weft.compile(weft.program("rule-110")),
     "automaton": lambda: weft.compile(weft.program('regex(pattern="(ab|ba)*c?")')),
     "recursion": lambda: weft.compile(weft.program("successor")),
+    "separate layers": lambda: weft.compile(make(SOURCE, "Counter")(), shared=False),
+    "separate layers with averages": lambda: weft.compile(
+        make(SOURCE, "Vowels")(), max_length=4, level=0, shared=False
+    ),
     "in float64": lambda: weft.compile(weft.program("rule-110"), dtype="float64"),
 }
 """Small programs of every kind that the compiler treats differently."""

@@ -34,16 +34,21 @@ Offsets = list[tuple[int, float]]
 
 @dataclass(frozen=True)
 class Attention:
-    """The attention weights of the one layer, and the config that they are used with."""
+    """The attention weights of one layer, and the config that they are used with."""
 
     tensors: Mapping[str, Array]
     config: TransformerConfig
     layout: Layout
+    layer: int
 
     def matrix(self, name: str, number: int) -> Array:
         """A weight of one head, in float64."""
-        found: Array = self.tensors[f"layers.0.attention.{name}"][number]
+        found: Array = self.tensors[f"layers.{self.layer}.attention.{name}"][number]
         return found
+
+    def sink(self, number: int) -> float:
+        """The score at which a head attends to nothing."""
+        return float(self.matrix("sink", number))
 
     def copied(self, number: int) -> Array:
         """By what each dimension is multiplied on its way to each other one (d d), exactly."""
@@ -82,10 +87,14 @@ class Attention:
 
 
 def check_attention(
-    tensors: Mapping[str, Array], config: TransformerConfig, layout: Layout, invariant: Invariant
+    tensors: Mapping[str, Array],
+    config: TransformerConfig,
+    layout: Layout,
+    invariant: Invariant,
+    layer: int = 0,
 ) -> frozenset[int]:
-    """All heads are right; returns the dimensions that heads clear before others write them."""
-    attention = Attention(tensors, config, layout)
+    """All heads of a layer are right; returns the dimensions that they clear before writing."""
+    attention = Attention(tensors, config, layout, layer)
     heads = invariant.heads
     if config.heads < len(heads):
         raise Unproved(f"the program has {len(heads)} heads, the model {config.heads}")
@@ -112,7 +121,7 @@ def _check_copied(attention: Attention, number: int, head: Head) -> None:
 
 def _check_scores(attention: Attention, number: int, head: Head, invariant: Invariant) -> None:
     scores, matches = _scores(attention, number, head, invariant)
-    sink = float(attention.tensors["layers.0.attention.sink"][number])
+    sink = attention.sink(number)
     if not np.isfinite(sink):
         raise Unproved("its sink is not finite")
     precision = PRECISIONS[attention.config.dtype]
@@ -179,7 +188,7 @@ def _check_clearing(
     subject = f"head {number}, which belongs to no head of the program,"
     if attention.matrix("query", number).any() or attention.matrix("key", number).any():
         raise Unproved(f"{subject} compares positions")
-    sink = float(attention.tensors["layers.0.attention.sink"][number])
+    sink = attention.sink(number)
     margin = PRECISIONS[attention.config.dtype].vanishes
     for offset, bias in attention.offsets(number, None, invariant.max_length):
         if offset == 0 and not (np.isfinite(bias) and bias - sink >= margin):

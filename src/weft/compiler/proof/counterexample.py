@@ -28,16 +28,20 @@ BATCH = 16
 """How many of them are run at once."""
 
 SECONDS = 3.0
-"""After so long, no more are tried."""
+"""After this many seconds, no more are tried."""
 
 LAYERS = 64
 """How many layers an input is run for, at most."""
 
 
 def find_state(
-    model: Transformer, invariant: Invariant, variable: str, states: Iterable[dict[str, Any]]
+    model: Transformer,
+    invariant: Invariant,
+    variable: str,
+    states: Iterable[dict[str, Any]],
+    layer: int = 0,
 ) -> Shown | None:
-    """A state after attention in which the feed-forward updates a variable wrongly.
+    """A state after attention in which a layer's feed-forward updates a variable wrongly.
 
     The feed-forward itself computes it, in the model's own number format; the reference
     interpreter says what is right.
@@ -52,7 +56,7 @@ def find_state(
             continue
         before = _stream(model, program, state).to(DTYPES[dtype])
         with torch.inference_mode():
-            added = model.layers[0].feed_forward(before[None, None])[0, 0]  # type: ignore[operator]
+            added = model.layers[layer].feed_forward(before[None, None])[0, 0]  # type: ignore[operator]
         found = (before + added)[slot.dimensions].double().tolist()
         wanted = rounded(encode(owner), dtype)[owner.range.codes[after]].tolist()
         if found != wanted:

@@ -39,7 +39,7 @@ STATES_TO_RUN = 64
 
 @dataclass(frozen=True)
 class FeedForward:
-    """The feed-forward of the one layer, with the invariant that it is proved under.
+    """The feed-forward of a layer, with the invariant that it is proved under.
 
     Attributes:
         invariant: the listed values.
@@ -47,7 +47,9 @@ class FeedForward:
         config: the model's config.
         weights: of every affine map, in float64.
         biases: the same.
+        clears: dimensions that heads of this layer clear.
         cleared: dimensions that heads of the next layer clear.
+        written: a bound on what the layer before adds to each dimension, its units clipped.
         rounds: whether mixtures in slots of heads round; an assumption if not.
     """
 
@@ -56,7 +58,9 @@ class FeedForward:
     config: TransformerConfig
     weights: list[Array]
     biases: list[Array]
+    clears: frozenset[int]
     cleared: frozenset[int]
+    written: Array
     rounds: bool = True
 
     def check(self) -> int:
@@ -187,9 +191,9 @@ class FeedForward:
     def _leftover_slack(self, name: str) -> float:
         """How far x + (y - x) can be from y, if x stood in a slot that a head clears."""
         place = self.layout[name].start
-        if place not in self.cleared:
+        if place not in self.clears:
             return 0.0
-        written = float(np.abs(self.weights[-1][place]).sum() + abs(self.biases[-1][place]))
+        written = float(self.written[place])
         if written and self.config.activation != "clipped":
             raise Unproved(f"with plain ReLUs, what is added to '{name}' is not bounded")
         low, high = self._span(name)

@@ -26,10 +26,16 @@ class Unproved(Exception):
         states: codes of variables after attention (None for an undefined head) that may show a
             difference, the most promising first. The verifier runs them before it says so.
         variable: the variable whose update is in doubt.
+        layer: the layer whose feed-forward is in doubt.
     """
 
     def __init__(
-        self, reason: str, *, variable: str = "", states: tuple[dict[str, Any], ...] = ()
+        self,
+        reason: str,
+        *,
+        variable: str = "",
+        states: tuple[dict[str, Any], ...] = (),
+        layer: int = 0,
     ) -> None:
         super().__init__(reason)
-        self.reason, self.variable, self.states = reason, variable, states
+        self.reason, self.variable, self.states, self.layer = reason, variable, states, layer

@@ -1,4 +1,4 @@
-"""The stream and all that reads and writes it outside of the layer: layout, tables, config.
+"""The stream and all that reads and writes it outside of the layers: layout, tables, config.
 
 Every field of the config is compared: with what the program asks for, with what the tensors' shapes
 say, or with its default. A field that is added to the config one day is therefore proved too.
@@ -99,6 +99,9 @@ def expected_config(program: Program, model: Transformer) -> TransformerConfig:
     loops = program.max_layers if definition.halt is not None else program.layers
     if loops is None:
         raise Unproved("the program neither halts nor says how many layers to run")
+    layers = config.layers  # with separate layers, each is proved
+    if layers < 1 or loops % layers or (layers > 1 and halt is not None):
+        raise Unproved(f"config.layers is {layers}, the program runs {loops} like one another")
     chosen = {name: getattr(config, name) for name in SIZES}
     return TransformerConfig(
         vocabulary=program.vocabulary.size or 1,
@@ -106,7 +109,8 @@ def expected_config(program: Program, model: Transformer) -> TransformerConfig:
         width=layout.width,
         kind="decoder" if program.causal else "encoder",
         activation="relu" if config.activation == "relu" else "clipped",
-        loops=loops,
+        layers=layers,
+        loops=loops // layers,
         position="learned" if placed else "none",
         positions=config.max_length if placed else None,
         scaled=False,

@@ -9,6 +9,9 @@ first stream is right (`stream`). If a stream is right, heads' slots after atten
 program's heads give, or a mixture if such a head selects several positions (`attention`, `means`).
 From these, the feed-forward makes the next stream (`feed_forward`). Halting and outputs are read
 from the stream by the config and the unembedding (`stream`).
+
+A model may loop one layer, or have separate layers that all compute the program's step: then every
+layer is checked. What a layer leaves in slots of heads must be cleared by the layer after it.
 """
 
 from __future__ import annotations
@@ -31,6 +34,7 @@ from weft.compiler.proof.semantics import check_semantics
 from weft.compiler.proof.stream import check_config, check_layout, check_tables
 from weft.language.expressions import deep_recursion
 from weft.language.program import Program
+from weft.models.config import TransformerConfig
 from weft.models.transformer import DTYPES, Transformer
 
 Verdict = Literal["proved", "wrong", "undecided"]
@@ -148,8 +152,10 @@ class _Proving:
 
     def run(self) -> None:
         """All checks, the cheap ones first."""
-        model, program, layout = self.model, self.program, self.model.layout
+        model, program, layout = self.model, self.program, self.model.stream_layout
         config = model.config
+        if layout is None:
+            raise Unproved("the model has no layout, so it was not compiled from a program")
         tensors = _tensors(model)
         check_layout(program, layout)
         check_config(program, model)
@@ -158,14 +164,27 @@ class _Proving:
         )
         check_semantics(self.invariant)
         check_tables(program, layout, config, tensors)
-        cleared = check_attention(tensors, config, layout, self.invariant)
-        weights, biases = (
-            [tensors[f"layers.0.feed_forward.{part}.{n}"] for n in range(len(config.hidden) + 1)]
-            for part in ("weights", "biases")
-        )
-        feed_forward = FeedForward(self.invariant, layout, config, weights, biases, cleared)
+        layers = range(config.layers)
+        cleared = [check_attention(tensors, config, layout, self.invariant, n) for n in layers]
         self._check_rounding()
-        self.cells = self._check_feed_forward(feed_forward)
+        maps = [_affine_maps(tensors, config, number) for number in layers]
+        written = [np.abs(w[-1]).sum(1) + np.abs(b[-1]) for w, b in maps]
+        for number, (weights, biases) in enumerate(maps):
+            feed_forward = FeedForward(
+                invariant=self.invariant,
+                layout=layout,
+                config=config,
+                weights=weights,
+                biases=biases,
+                clears=cleared[number],
+                cleared=cleared[(number + 1) % len(maps)],
+                written=written[number - 1],  # of the first layer, the last: they may be looped
+            )
+            try:
+                self.cells += self._check_feed_forward(feed_forward)
+            except Unproved as unproved:
+                unproved.layer = number
+                raise
         self.failing = failing_states(self.invariant)
 
     def _check_rounding(self) -> None:
@@ -192,15 +211,28 @@ class _Proving:
             if not mixed:
                 raise
             cells = replace(feed_forward, rounds=False).check()
-            self.unrounded = tuple(mixed)
+            self.unrounded = tuple(mixed)  # the same heads in every layer
             return cells
 
     def counterexample(self, unproved: Unproved) -> Shown | None:
         """Something that was run and shows that the model is wrong, if one is found."""
         found = None
         if unproved.states and self.invariant is not None:
-            found = find_state(self.model, self.invariant, unproved.variable, unproved.states)
+            found = find_state(
+                self.model, self.invariant, unproved.variable, unproved.states, unproved.layer
+            )
         return found or find_input(self.model, self.program, self.certificate.inputs)
+
+
+def _affine_maps(
+    tensors: dict[str, Array], config: TransformerConfig, layer: int
+) -> tuple[list[Array], list[Array]]:
+    """The weights and the biases of a layer's feed-forward, first to last."""
+    prefix, places = f"layers.{layer}.feed_forward", range(len(config.hidden) + 1)
+    return (
+        [tensors[f"{prefix}.weights.{place}"] for place in places],
+        [tensors[f"{prefix}.biases.{place}"] for place in places],
+    )
 
 
 def _tensors(model: Transformer) -> dict[str, Array]:

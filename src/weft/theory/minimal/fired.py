@@ -11,7 +11,6 @@ occurred, a rule with one value does not. The paper's counts are of single value
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import product
 from typing import Any, Literal
 
 import numpy as np
@@ -19,7 +18,7 @@ import numpy as np
 from weft.language.diagrams import Diagram
 from weft.language.program import Program
 from weft.language.ranges import UNDEFINED
-from weft.language.rules import DerivedRules, Rule
+from weft.language.rules import DerivedRules, Rule, single_valued
 from weft.theory.minimal.observation import Assignments, Bools, Used, edge_values
 
 Form = Literal["single", "sets"]
@@ -97,19 +96,12 @@ def allowed(states: Assignments, name: str, values: tuple[Any, ...]) -> Bools:
 
 def valued(rule: Rule, state: Mapping[str, Any]) -> Rule:
     """The rule with the one value per constraint that a state has."""
-    guard = tuple((name, (state[name],)) for name, _ in rule.guard)
+    guard = tuple((name, (state[name],)) for name, _ in rule.guard if name != rule.variable)
     return Rule(guard, rule.variable, rule.old, rule.new, rule.where)
 
 
 def all_rules(program: Program, form: Form = "single") -> Iterator[Rule]:
     """All rules of a program in a form, without resets."""
     for rule in program.rules:
-        if rule.is_reset:
-            continue
-        if form == "sets":
-            yield rule
-            continue
-        names = [name for name, _ in rule.guard]
-        for values in product(*(values for _, values in rule.guard)):
-            guard = tuple((name, (value,)) for name, value in zip(names, values, strict=True))
-            yield Rule(guard, rule.variable, rule.old, rule.new, rule.where)
+        if not rule.is_reset:
+            yield from (rule,) if form == "sets" else single_valued(rule)

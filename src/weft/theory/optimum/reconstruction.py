@@ -10,7 +10,6 @@ unit a rule, rules with one value per constraint; resets of heads' outputs are l
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,7 +21,7 @@ from numpy.typing import NDArray
 from weft.errors import WeftError
 from weft.language.program import Variable
 from weft.language.ranges import UNDEFINED, show_value
-from weft.language.rules import Rule
+from weft.language.rules import Rule, single_valued
 from weft.theory.optimum.states import Ints, starts
 
 Floats = NDArray[np.float64]
@@ -148,24 +147,20 @@ def paper_rules(rules: Iterable[Rule], *, resets: bool = False) -> Iterator[Rule
     """
     for rule in rules:
         if not rule.is_reset or resets:
-            yield from _single_valued(rule)
+            _refuse_undefined(rule)
+            yield from single_valued(rule)
 
 
-def _single_valued(rule: Rule) -> Iterator[Rule]:
-    guard = [(name, values) for name, values in rule.guard if name != rule.variable]
-    if any(rule.old not in values for name, values in rule.guard if name == rule.variable):
-        return  # it asks for two values of one variable and never holds
-    for name, values in guard:
+def _refuse_undefined(rule: Rule) -> None:
+    """Refuse a rule that tests for an undefined head: its slot is all zero, like no value."""
+    for name, values in rule.guard:
         if UNDEFINED in values:
             raise WeftError(
-                f"a rule fires where the head '{name}' is undefined, which a unit that reads "
+                f"a rule fires if the head '{name}' is undefined, which a unit that reads "
                 "one-hot values cannot test",
                 where=rule.where,
                 remedy=f"Read '{name}' only after a test that makes sure that it is defined",
             )
-    for chosen in itertools.product(*(values for _, values in guard)):
-        single = tuple((name, (v,)) for (name, _), v in zip(guard, chosen, strict=True))
-        yield Rule(single, rule.variable, rule.old, rule.new, rule.where)
 
 
 def construct(
