@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from weft.cli.options import LARGEST_SEED, MOST, Json, Name, new_console, print_json
+from weft.cli.options import MAX_COUNT, MAX_SEED, Json, Name, new_console, print_json
 from weft.errors import WeftError
 
 if TYPE_CHECKING:
@@ -26,10 +26,10 @@ Test = Annotated[
     typer.Option("--test", metavar="SPLIT", help="What it is tested on; several if repeated."),
 ]
 Size = Annotated[
-    int, typer.Option("--size", min=1, max=MOST, help="How many training inputs to draw.")
+    int, typer.Option("--size", min=1, max=MAX_COUNT, help="How many training inputs to draw.")
 ]
 Tests = Annotated[
-    int, typer.Option("--tests", min=1, max=MOST, help="How many test inputs to draw.")
+    int, typer.Option("--tests", min=1, max=MAX_COUNT, help="How many test inputs to draw.")
 ]
 Full = Annotated[
     bool, typer.Option("--full", help="Constraints that training does not need go too.")
@@ -39,13 +39,11 @@ ReadingName = Annotated[
     typer.Option("--reading", help="With --full: of definition 1; weights, logic or exclusive."),
 ]
 Tries = Annotated[
-    int, typer.Option("--tries", min=1, max=MOST, help="With --full: how many orders to try.")
+    int, typer.Option("--tries", min=1, max=MAX_COUNT, help="With --full: how many orders to try.")
 ]
 Seed = Annotated[
     int | None,
-    typer.Option(
-        "--seed", min=0, max=LARGEST_SEED, help="With --full: an order drawn from a seed."
-    ),
+    typer.Option("--seed", min=0, max=MAX_SEED, help="With --full: an order drawn from a seed."),
 ]
 Forms = Annotated[
     bool, typer.Option("--forms", help="Count all minimal forms of the rules that fired.")
@@ -55,9 +53,12 @@ FormName = Annotated[
 ]
 Rules = Annotated[bool, typer.Option("--rules", help="Show the rules that are left.")]
 Dropped = Annotated[bool, typer.Option("--dropped", help="Show what was dropped, and why.")]
-Limit = Annotated[int, typer.Option("--limit", min=0, max=MOST, help="How many to show at most.")]
+Limit = Annotated[
+    int, typer.Option("--limit", min=0, max=MAX_COUNT, help="How many to show at most.")
+]
 Layers = Annotated[
-    int | None, typer.Option("--layers", min=0, max=MOST, help="For programs that do not halt.")
+    int | None,
+    typer.Option("--layers", min=0, max=MAX_COUNT, help="For programs that do not halt."),
 ]
 Markdown = Annotated[bool, typer.Option("--markdown", help="Print Markdown.")]
 
