@@ -1,8 +1,14 @@
 """Weft: which algorithms can a transformer express, and which will it learn?
 
-Write an algorithm as a `Program`, run it symbolically with `run`, one layer at a time, and
-`compile` it into the exact weights of a PyTorch transformer. Names are loaded when first used, so
-`import weft` is quick and needs no torch.
+    express   write a `Program`, or take a `program` of the library; `run` it symbolically, one
+              layer at a time, many inputs at once with `run_batch`, or `generate` with it
+    compile   `compile` it into the exact weights of a PyTorch transformer, `prove` that they compute
+              it, `save` and `load` models
+    predict   `predict` from its minimal program whether training would find it
+    learn     `train` a model on a `task`, `evaluate` it, and put all of this side by side in a
+              `verdict`
+
+Names are loaded when first used, so `import weft` is quick and needs no torch.
 """
 
 from __future__ import annotations
@@ -17,6 +23,7 @@ if TYPE_CHECKING:
     from weft.compiler import compile_program
     from weft.compiler import load as load
     from weft.compiler import save as save
+    from weft.compiler.prove import prove as prove
     from weft.errors import WeftError as WeftError
     from weft.interpreter.batched import BatchRun as BatchRun
     from weft.interpreter.batched import run_batch as run_batch
@@ -36,6 +43,11 @@ if TYPE_CHECKING:
     from weft.language import subset as subset
     from weft.language import var as var
     from weft.programs import program as program
+    from weft.studies import verdict as verdict
+    from weft.tasks import task as task
+    from weft.theory import predict as predict
+    from weft.training import evaluate as evaluate
+    from weft.training import train as train
 
     compile = compile_program
 
@@ -57,7 +69,12 @@ _HOMES = {
     "weft.interpreter": ["Run", "StepError", "Trace", "run"],
     "weft.interpreter.batched": ["BatchRun", "run_batch"],
     "weft.interpreter.generate": ["generate"],
+    "weft.compiler.prove": ["prove"],
     "weft.programs": ["program"],
+    "weft.studies": ["verdict"],
+    "weft.tasks": ["task"],
+    "weft.theory": ["predict"],
+    "weft.training": ["evaluate", "train"],
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 _RENAMED = {"compile": ("weft.compiler", "compile_program")}  # `compile` is a builtin's name

@@ -1,55 +1,103 @@
-"""The command line, one module a command group.
+"""The command line: one thin module per command group, imported when its command is used.
 
-Every command is a thin layer over a function that a notebook can call. Bad input is one line on
-standard error and exit code 2; a check that fails exits with 1. `main` says what else there is.
+Every command calls a function that a notebook can call. Bad input prints one line on standard
+error and exits with 2; a failed check exits with 1. `main` lists the other exit codes.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-import traceback
+from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 import typer.core
+import typer.main
 
-import weft
-from weft.cli import (
-    compile,
-    explain,
-    inspect,
-    minimal,
-    models,
-    optimum,
-    run,
-    study,
-    subleq,
-    sweep,
-    tasks,
-    traces,
-    train,
-    verdict,
-)
+from weft.cli.conversion import without_pydantic
 from weft.errors import Interrupted, WeftError
 from weft.files import reason
+from weft.version import VERSION
 
-PHRASES = {
-    "Input should be greater than or equal to": "it must be at least",
-    "Input should be less than or equal to": "it must be at most",
-    "Input should be a valid integer, unable to parse string as an integer": "a whole number is "
-    "wanted",
-    "Input should be a valid number, unable to parse string as a number": "a number is wanted",
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+COMMANDS = {
+    "list": ("programs", "list_command", "List the programs of the library."),
+    "run": ("run", "run_command", "Run a program or a model and show what it computes."),
+    "rules": ("programs", "rules_command", "Show the rules derived from a program's step."),
+    "show": ("programs", "show_command", "Show a program's variables, heads, sizes and source."),
+    "compile": ("compile", "compile_command", "Compile a program into transformer weights."),
+    "check": ("compile", "check_command", "Compare interpreters and weights on random inputs."),
+    "prove": ("compile", "prove_command", "Prove that saved weights compute their program."),
+    "subleq": ("subleq", "subleq_command", "Run a SUBLEQ machine: Python, interpreter, weights."),
+    "models": ("models", "models_command", "List mechanisms and presets, or show one."),
+    "tasks": ("tasks", "tasks_command", "List tasks, or show one with examples."),
+    "traces": ("traces", "traces_command", "Extract what a program's feed-forward maps to what."),
+    "train": ("train", "train_command", "Train a model on a task; interrupted runs resume."),
+    "eval": ("train", "eval_command", "Evaluate a trained model: exact match on each split."),
+    "runs": ("runs", "runs_command", "List, compare or delete runs."),
+    "explain": ("explain", "explain_command", "Show what the model of a run has learned."),
+    "sweep": ("studies", "sweep_command", "Train every combination of some settings."),
+    "study": ("studies", "study_command", "Run a study: a paper's table beside our runs."),
+    "minimal": ("minimal", "minimal_command", "Predict generalisation by the minimal program."),
+    "optimum": ("optimum", "optimum_command", "Check whether compiled weights are an optimum."),
+    "verdict": ("verdict", "verdict_command", "Compare what is expressible, predicted, learned."),
 }
-"""What Typer says of numbers, and what Weft does."""
-PACKAGE = Path(weft.__file__).parent
+"""By command: its module, its function, and its line in `weft --help`."""
+
+RENAMED = {"read": "explain"}
+"""Old names of commands, which point to the new one for one version."""
+
+PACKAGE = Path(__file__).parent.parent
 USAGE_ERROR = typer.BadParameter.__mro__[1]
-"""Click's UsageError: Typer brings a Click of its own in some versions and not in others."""
+"""Click's UsageError: some versions of Typer bring their own Click, others do not."""
+
+
+class Command(typer.core.TyperCommand):
+    """One command."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Its arguments and options."""
+        return without_pydantic(super().get_params(ctx))
 
 
 class Commands(typer.core.TyperGroup):
-    """All commands. One that a signal ended says on one line what is saved, and how to resume."""
+    """All commands, each imported when it is used; `weft --help` imports none of them.
+
+    A command that is ended by a signal says on one line what is saved and how to resume.
+    """
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """The options before a command."""
+        return without_pydantic(super().get_params(ctx))
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """The names of all commands."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The command of a name, imported now; None if there is none."""
+        if cmd_name in RENAMED:
+            new = RENAMED[cmd_name]
+            raise WeftError(f"weft {cmd_name} is now weft {new}", remedy=f"Run weft {new}")
+        return built(cmd_name) if cmd_name in COMMANDS else None
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """List every command with its line of help."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, _, line) in COMMANDS.items()])
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command that arguments name, or an error with similar names."""
+        if args and args[0] not in {*COMMANDS, *RENAMED} and not args[0].startswith("-"):
+            from weft.errors import did_you_mean
+
+            remedy = did_you_mean(args[0], list(COMMANDS)).capitalize()
+            raise WeftError(f"there is no command '{args[0]}'", remedy=remedy)
+        return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command."""
@@ -61,40 +109,33 @@ class Commands(typer.core.TyperGroup):
             raise typer.Exit(error.code) from None
 
 
+def function_of(name: str) -> Callable[..., Any]:
+    """The function of a command."""
+    module, function, _ = COMMANDS[name]
+    found: Callable[..., Any] = getattr(import_module(f"weft.cli.{module}"), function)
+    return found
+
+
+def built(name: str) -> Any:
+    """A command as Typer parses it."""
+    alone = typer.Typer(add_completion=False, rich_markup_mode=None)
+    alone.command(name, cls=Command)(function_of(name))
+    return typer.main.get_command(alone)
+
+
 app = typer.Typer(
     name="weft",
     cls=Commands,
-    help="Which algorithms can a transformer express, and which will it learn?",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-app.command("list")(inspect.list_programs)
-app.command("run")(run.run_program)
-app.command("rules")(inspect.show_rules)
-app.command("show")(inspect.show_program)
-app.command("compile")(compile.compile_command)
-app.command("check")(compile.check_command)
-app.command("prove")(compile.prove_command)
-app.command("subleq")(subleq.subleq_command)
-app.command("models")(models.models_command)
-app.command("tasks")(tasks.tasks_command)
-app.command("traces")(traces.traces_command)
-app.command("train")(train.train_command)
-app.command("eval")(train.eval_command)
-app.command("runs")(train.runs_command)
-app.command("read")(explain.read_command)
-app.command("sweep")(sweep.sweep_command)
-app.command("study")(study.study_command)
-app.command("minimal")(minimal.minimal_command)
-app.command("optimum")(optimum.optimum_command)
-app.command("verdict")(verdict.verdict_command)
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
-        print(f"weft {weft.__version__}")
+def _print_version(requested: bool) -> None:
+    if requested:
+        print(f"weft {VERSION}")
         raise typer.Exit
 
 
@@ -103,23 +144,28 @@ def options(
     version: Annotated[
         bool,
         typer.Option(
-            "--version", callback=_print_version, is_eager=True, help="Say which this is."
+            "--version", callback=_print_version, is_eager=True, help="Print the version."
         ),
     ] = False,
 ) -> None:
-    """Which algorithms can a transformer express, and which will it learn?"""
+    """Which algorithms can a transformer express, and which will it learn?
+
+    Example:
+
+      weft run parity 101 --trace
+    """
 
 
 def main() -> None:
-    """Run the command line. Every way that it can go wrong is one line and an exit code.
+    """Run the command line. Every failure is one line on standard error and an exit code.
 
-    0: done. 1: a check or a run failed. 2: what was typed, a file or the machine is at fault, and
-    the line says how. 70: a bug in Weft; WEFT_TRACEBACK=1 shows where.
+    0: success. 1: a check or a run failed. 2: a mistake in the arguments, a file or the
+    environment; the line says which. 70: a bug in Weft; WEFT_TRACEBACK=1 shows the traceback.
     """
     try:
         code = app(sys.argv[1:] or ["--help"], standalone_mode=False)
         sys.stdout.flush()
-    except BrokenPipeError:  # the reader of a pipe has seen enough
+    except BrokenPipeError:  # the reader of a pipe has closed it
         sys.stderr.close()
         sys.exit(0)
     except Exception as error:
@@ -131,7 +177,7 @@ def main() -> None:
 
 
 def _failure(error: Exception) -> tuple[str, int]:
-    """What to say about an exception, and the exit code."""
+    """The line to print about an exception, and the exit code."""
     if isinstance(error, WeftError):
         return error.line, 2
     if isinstance(error, USAGE_ERROR):
@@ -143,28 +189,28 @@ def _failure(error: Exception) -> tuple[str, int]:
     if isinstance(error, MemoryError) or "allocate memory" in str(error):
         return "there is not enough memory for this. Make it smaller", 2
     if isinstance(error, OSError):
-        named = f"{error.filename}: " if error.filename else ""
-        return f"{named}{reason(error)}", 2
+        prefix = f"{error.filename}: " if error.filename else ""
+        return f"{prefix}{reason(error)}", 2
+    import traceback
+
     frames = traceback.extract_tb(error.__traceback__)
-    where = [one for one in frames if Path(one.filename).is_relative_to(PACKAGE)][-1]
+    frame = [frame for frame in frames if Path(frame.filename).is_relative_to(PACKAGE)][-1]
     return (
-        f"a bug in Weft: {type(error).__name__}: {str(error)[:200]} ({Path(where.filename).name}:"
-        f"{where.lineno}). Please report it; WEFT_TRACEBACK=1 shows the traceback",
+        f"a bug in Weft: {type(error).__name__}: {str(error)[:200]} ({Path(frame.filename).name}:"
+        f"{frame.lineno}). Please report it; WEFT_TRACEBACK=1 shows the traceback",
         70,
     )
 
 
 def _usage(error: Exception, arguments: list[str]) -> str:
-    """A mistake in options and arguments, with the command whose help lists the right ones."""
-    said = " ".join(error.format_message().split())  # type: ignore[attr-defined]
+    """A mistake in options or arguments, with the command whose help lists the right ones."""
+    message = " ".join(error.format_message().split())  # type: ignore[attr-defined]
     for option in getattr(getattr(error, "param", None), "opts", ()):
-        for place, argument in enumerate(arguments):  # name the value, too
-            given = argument.partition("=")[2] or " ".join(arguments[place + 1 : place + 2])
+        for index, argument in enumerate(arguments):  # name the value, too
+            value = argument.partition("=")[2] or " ".join(arguments[index + 1 : index + 2])
             if argument.partition("=")[0] == option:
-                said = said.replace(f"'{option}'", f"'{option} {given}'", 1)
-    for theirs, ours in PHRASES.items():
-        said = said.replace(theirs, ours)
-    said = said[:1].lower() + said[1:]
-    known = {one.name for one in app.registered_commands}
-    command = ["weft", *[one for one in arguments[:1] if one in known]]
-    return f"{said}{'' if said.endswith(('?', '.')) else '.'} See {' '.join(command)} --help"
+                message = message.replace(f"'{option}'", f"'{option} {value}'", 1)
+    message = message[:1].lower() + message[1:]
+    command = ["weft", *[name for name in arguments[:1] if name in COMMANDS]]
+    end = "" if message.endswith(("?", ".")) else "."
+    return f"{message}{end} See {' '.join(command)} --help"

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from weft.cli.options import LARGEST_SEED, LONGEST, MOST, Json, Name, print_json
-from weft.cli.train import Device
+from weft.cli.options import MAX_COUNT, MAX_LENGTH, MAX_SEED, Device, Json, Name, print_json
 from weft.errors import WeftError
 from weft.files import input_lines, output_folder
 
@@ -24,7 +23,7 @@ Level = Annotated[
 Length = Annotated[
     int | None,
     typer.Option(
-        "--max-length", min=1, max=LONGEST, help="The longest input, where that must be known."
+        "--max-length", min=1, max=MAX_LENGTH, help="The longest input, where that must be known."
     ),
 ]
 Relu = Annotated[bool, typer.Option("--relu", help="Plain ReLUs, two for each clipped unit.")]
@@ -104,14 +103,14 @@ def _compile(
 def check_command(
     name: Name,
     samples: Annotated[
-        int, typer.Option("--samples", min=1, max=MOST, help="How many random inputs.")
+        int, typer.Option("--samples", min=1, max=MAX_COUNT, help="How many random inputs.")
     ] = 200,
     max_length: Annotated[
         int | None,
         typer.Option(
             "--max-length",
             min=1,
-            max=LONGEST,
+            max=MAX_LENGTH,
             help="The longest input; the model is compiled for it. [20]",
         ),
     ] = None,
@@ -120,11 +119,12 @@ def check_command(
     dtype: Dtype = "float32",
     device: Device = "auto",
     layers: Annotated[
-        int | None, typer.Option("--layers", min=0, max=MOST, help="For programs that do not halt.")
+        int | None,
+        typer.Option("--layers", min=0, max=MAX_COUNT, help="For programs that do not halt."),
     ] = None,
     seed: Annotated[
         int,
-        typer.Option("--seed", min=0, max=LARGEST_SEED, help="Another seed draws other inputs."),
+        typer.Option("--seed", min=0, max=MAX_SEED, help="Another seed draws other inputs."),
     ] = 0,
     allow_failures: Annotated[
         bool,

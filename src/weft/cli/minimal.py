@@ -1,51 +1,55 @@
-"""`weft minimal`: what training inputs leave of a program, and what that is worth on others."""
+"""`weft minimal`: predict generalisation by the minimal program."""
 
 from __future__ import annotations
 
 from itertools import islice
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from weft.cli.options import LARGEST_SEED, MOST, Json, Name, new_console, print_json
+from weft.cli.options import MAX_COUNT, MAX_SEED, Json, Name, new_console, new_table, print_json
 from weft.errors import WeftError
 
 if TYPE_CHECKING:
+    from rich.table import Table as RichTable
+
     from weft.theory.minimal.fired import Form
-    from weft.theory.minimal.generalisation import Generalisation
     from weft.theory.minimal.minimise import Minimal
-    from weft.theory.minimal.report import Report, Table
+    from weft.theory.minimal.report import Prediction, Table
 
 SPLIT = "a task's split (train, addition(digits=3):train), length<=20, or a file of inputs"
 
 Train = Annotated[
-    str, typer.Option("--train", metavar="SPLIT", help=f"What it is trained on: {SPLIT}.")
+    str, typer.Option("--train", metavar="SPLIT", help=f"The training inputs: {SPLIT}.")
 ]
 Test = Annotated[
     list[str] | None,
-    typer.Option("--test", metavar="SPLIT", help="What it is tested on; several if repeated."),
+    typer.Option("--test", metavar="SPLIT", help="Test inputs, likewise; may be repeated."),
 ]
 Size = Annotated[
-    int, typer.Option("--size", min=1, max=MOST, help="How many training inputs to draw.")
+    int, typer.Option("--size", min=1, max=MAX_COUNT, help="How many training inputs to draw.")
 ]
 Tests = Annotated[
-    int, typer.Option("--tests", min=1, max=MOST, help="How many test inputs to draw.")
+    int, typer.Option("--tests", min=1, max=MAX_COUNT, help="How many test inputs to draw.")
 ]
 Full = Annotated[
-    bool, typer.Option("--full", help="Constraints that training does not need go too.")
+    bool, typer.Option("--full", help="Also drop constraints that training does not need.")
 ]
 ReadingName = Annotated[
     str,
-    typer.Option("--reading", help="With --full: of definition 1; weights, logic or exclusive."),
+    typer.Option(
+        "--reading", help="With --full: the reading of definition 1: weights, logic or exclusive."
+    ),
 ]
 Tries = Annotated[
-    int, typer.Option("--tries", min=1, max=MOST, help="With --full: how many orders to try.")
+    int,
+    typer.Option(
+        "--tries", min=1, max=MAX_COUNT, help="With --full: how many orders of constraints to try."
+    ),
 ]
 Seed = Annotated[
     int | None,
-    typer.Option(
-        "--seed", min=0, max=LARGEST_SEED, help="With --full: an order drawn from a seed."
-    ),
+    typer.Option("--seed", min=0, max=MAX_SEED, help="With --full: draw the order from this seed."),
 ]
 Forms = Annotated[
     bool, typer.Option("--forms", help="Count all minimal forms of the rules that fired.")
@@ -53,11 +57,19 @@ Forms = Annotated[
 FormName = Annotated[
     str, typer.Option("--form", help="single: one value per constraint; sets: as derived.")
 ]
-Rules = Annotated[bool, typer.Option("--rules", help="Show the rules that are left.")]
+Rules = Annotated[bool, typer.Option("--rules", help="Show the rules of the minimal program.")]
 Dropped = Annotated[bool, typer.Option("--dropped", help="Show what was dropped, and why.")]
-Limit = Annotated[int, typer.Option("--limit", min=0, max=MOST, help="How many to show at most.")]
+Limit = Annotated[
+    int, typer.Option("--limit", min=0, max=MAX_COUNT, help="How many rules to show.")
+]
 Layers = Annotated[
-    int | None, typer.Option("--layers", min=0, max=MOST, help="For programs that do not halt.")
+    int | None,
+    typer.Option(
+        "--layers",
+        min=0,
+        max=MAX_COUNT,
+        help="How many layers to run, if the program does not halt.",
+    ),
 ]
 Markdown = Annotated[bool, typer.Option("--markdown", help="Print Markdown.")]
 
@@ -81,10 +93,12 @@ def minimal_command(
     markdown: Markdown = False,
     json: Json = False,
 ) -> None:
-    """Leave of a program what training inputs use; does that still solve the test inputs?
+    """Predict generalisation by the minimal program.
 
-    With --full, constraints go too, by definition 1 of the ALTA paper. The default reading of it,
-    weights, is that of `weft optimum --removals`: what is left compiles to a strict optimum.
+    The minimal program keeps the rules that the training inputs use. If it still solves the test
+    inputs, the training data determines the algorithm on them. With --full, unneeded constraints
+    are dropped as well, by definition 1 of the ALTA paper. Its default reading, weights, is that of
+    `weft optimum --removals`: the result compiles to a strict optimum. Nothing is trained.
 
     Examples:
 
@@ -96,39 +110,32 @@ def minimal_command(
 
       weft minimal dyck --train "length<=8" --test length=9..20 --full --tries 10
     """
-    from weft.programs import program
     from weft.theory.minimal.minimality import reading_named
-    from weft.theory.minimal.minimise import minimal_program
-    from weft.theory.minimal.report import Report
-    from weft.theory.minimal.splits import split_inputs
+    from weft.theory.minimal.predict import predict
 
-    of_definition = reading_named(reading)
-    found = program(name)
-    inputs = split_inputs(found, name, train, size=size)
-    shape = _known_form(form)
-    left = minimal_program(
-        found, inputs, constraints=full, reading=of_definition, form=shape, seed=seed,
-        tries=tries, layers=layers,
-    )  # fmt: skip
-    outcomes = tuple((each, _tested(left, name, each, tests, layers)) for each in test or ())
-    report = Report(name, left, train, outcomes)
+    prediction = predict(
+        name,
+        train,
+        *(test or ()),
+        examples=size,
+        test_examples=tests,
+        constraints=full,
+        reading=reading_named(reading),
+        form=_known_form(form),
+        seed=seed,
+        tries=tries,
+        layers=layers,
+    )
+    minimal = prediction.minimal
     if json:
-        print_json(report.as_json() | ({"forms": _forms(left)} if forms else {}))
+        print_json(prediction.as_json() | ({"forms": _forms(minimal)} if forms else {}))
     elif markdown:
-        print(report.markdown())
+        print(prediction.markdown())
     else:
-        _print(report)
+        _print(prediction)
         if forms:
-            new_console().print(f"minimal forms of the rules that fired: {_forms(left):,}")
-        _print_lists(left, rules, dropped, limit)
-
-
-def _tested(left: Minimal, name: str, split: str, size: int, layers: int | None) -> Generalisation:
-    from weft.theory.minimal.generalisation import generalises
-    from weft.theory.minimal.splits import split_inputs
-
-    inputs = split_inputs(left.original, name, split, size=size, testing=True)
-    return generalises(left, inputs, layers=layers)
+            new_console().print(f"minimal forms of the rules that fired: {_forms(minimal):,}")
+        _print_lists(minimal, rules, dropped, limit)
 
 
 def _known_form(form: str) -> Form:
@@ -144,28 +151,21 @@ def _forms(left: Minimal) -> int:
     return len(minimal_forms(left.fired, left.used, reading=left.reading))
 
 
-def _print(report: Report) -> None:
+def _print(prediction: Prediction) -> None:
     console = new_console()
-    for sentence in report.sentences():
+    for sentence in prediction.sentences():
         console.print(sentence)
     console.print()
-    console.print(_rich(report.parts()))
-    if report.tests:
+    console.print(_table(prediction.parts()))
+    if prediction.tests:
         console.print()
-        console.print(_rich(report.outcomes()))
-        for line in report.warnings():
+        console.print(_table(prediction.outcomes()))
+        for line in prediction.warnings():
             console.print(line, soft_wrap=True)
 
 
-def _rich(table: Table) -> Any:
-    from rich.table import Table as RichTable
-
-    shown = RichTable(box=None, pad_edge=False)
-    for place, column in enumerate(table.columns):
-        shown.add_column(column, justify="right" if place else "left")
-    for row in table.rows:
-        shown.add_row(*row)
-    return shown
+def _table(table: Table) -> RichTable:
+    return new_table(table.columns, table.rows, table.columns[1:])
 
 
 def _print_lists(left: Minimal, rules: bool, dropped: bool, limit: int) -> None:

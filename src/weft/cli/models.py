@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from weft.cli.options import MOST, Json, new_console, paragraphs, print_json
+from weft.cli.options import MAX_COUNT, Json, new_console, paragraphs, print_json
 from weft.errors import WeftError
 
 if TYPE_CHECKING:
@@ -47,7 +47,10 @@ def models_command(
     vocabulary: Annotated[
         int,
         typer.Option(
-            "--vocabulary", min=1, max=MOST, help="Size of the vocabulary to count parameters with."
+            "--vocabulary",
+            min=1,
+            max=MAX_COUNT,
+            help="Size of the vocabulary to count parameters with.",
         ),
     ] = 128,
     json: Json = False,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from weft.cli.options import LARGEST_SEED, LONGEST, MOST, Json, Name, print_json
+from weft.cli.options import MAX_COUNT, MAX_LENGTH, MAX_SEED, Json, Name, print_json
 from weft.files import input_lines
 
 if TYPE_CHECKING:
@@ -22,14 +22,16 @@ def optimum_command(
     ] = None,
     samples: Annotated[
         int,
-        typer.Option("--samples", min=1, max=MOST, help="Without a file, how many random inputs."),
+        typer.Option(
+            "--samples", min=1, max=MAX_COUNT, help="Without a file, how many random inputs."
+        ),
     ] = 200,
     max_length: Annotated[
-        int, typer.Option("--max-length", min=1, max=LONGEST, help="The longest of these.")
+        int, typer.Option("--max-length", min=1, max=MAX_LENGTH, help="The longest of these.")
     ] = 20,
     seed: Annotated[
         int,
-        typer.Option("--seed", min=0, max=LARGEST_SEED, help="Another seed draws other inputs."),
+        typer.Option("--seed", min=0, max=MAX_SEED, help="Another seed draws other inputs."),
     ] = 0,
     alpha: Annotated[float, typer.Option("--alpha", help="The regulariser's weight.")] = 0.5,
     square: Annotated[bool, typer.Option("--l2", help="Regularise squares of weights.")] = False,
@@ -44,7 +46,8 @@ def optimum_command(
         ),
     ] = "weights",
     layers: Annotated[
-        int | None, typer.Option("--layers", min=0, max=MOST, help="For programs that do not halt.")
+        int | None,
+        typer.Option("--layers", min=0, max=MAX_COUNT, help="For programs that do not halt."),
     ] = None,
     json: Json = False,
 ) -> None:

@@ -1,30 +1,29 @@
-"""Arguments and options that several commands share."""
+"""Arguments and options that several commands share, and how results are printed."""
 
 from __future__ import annotations
 
-import inspect
 import json
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-
-from weft.language.ranges import UNDEFINED
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-WIDEST = 1000
-
-# Bounds of options. What lies beyond them is a slip of the finger: it would run for years, or ask
-# for more memory than there is.
-LONGEST = 1_000_000
-"""Of lengths: tokens of an input."""
-MOST = 1_000_000_000
-"""Of counts: samples, layers, examples, lines to print."""
-JOBS = 1024
-"""Of processes at a time."""
-LARGEST_SEED = 2**63 - 1
+# Upper bounds of options. A value beyond them is a typing mistake: it would run for years, or need
+# more memory than any machine has.
+MAX_LENGTH = 1_000_000
+"""Tokens of an input."""
+MAX_COUNT = 1_000_000_000
+"""Samples, layers, examples, lines to print."""
+MAX_JOBS = 1024
+"""Processes at a time."""
+MAX_SEED = 2**63 - 1
+MAX_COLUMNS = 1000
+"""Of a table that may be wider than the terminal."""
 
 Name = Annotated[
     str,
@@ -35,10 +34,32 @@ Name = Annotated[
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
+Runs = Annotated[Path, typer.Option("--runs", help="The folder that holds all runs.")]
+RunName = Annotated[
+    str, typer.Argument(metavar="RUN", help="A run's name, or its first characters.")
+]
+Device = Annotated[
+    str, typer.Option("--device", help="cpu, cuda, or auto: cuda if there is a GPU, else cpu.")
+]
+Jobs = Annotated[
+    int, typer.Option("--jobs", min=1, max=MAX_JOBS, help="How many processes to run at a time.")
+]
+Out = Annotated[
+    Path | None, typer.Option("--out", help="Write report, values and figures to this folder.")
+]
+
+
+def check_device(name: str) -> None:
+    """Refuse a device that this machine does not have, before any work is done."""
+    from weft.training.environment import device_of
+
+    device_of(name)
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON has it: sets as sorted lists, undefined as null."""
+    """A value for JSON: sets as sorted lists, undefined as null."""
+    from weft.language.ranges import UNDEFINED
+
     if value is UNDEFINED:
         return None
     if isinstance(value, (frozenset, set)):
@@ -58,23 +79,45 @@ def print_json(value: Any) -> None:
 
 
 def new_console() -> Console:
-    """What commands print on."""
+    """A console on standard output that leaves text as it is."""
     from rich.console import Console
 
     return Console(highlight=False, markup=False)
 
 
-def print_whole(table: Table) -> None:
-    """Print a table with no value cut off, wider than the console where it has to be."""
+def new_table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[str]) -> Table:
+    """A table with a header and no lines.
+
+    Args:
+        header: the names of the columns.
+        rows: their cells.
+        right: the columns that are aligned to the right.
+    """
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False)
+    for column in header:
+        table.add_column(column, justify="right" if column in right else "left")
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
+def print_full_width(table: Table) -> None:
+    """Print a table without cutting any value off, wider than the terminal if necessary."""
     from rich.measure import Measurement
 
     console = new_console()
-    wanted = Measurement.get(console, console.options.update(width=WIDEST), table).maximum
-    console.width = max(console.width, wanted)
+    for column in table.columns:
+        column.no_wrap = True
+    needed = Measurement.get(console, console.options.update(width=MAX_COLUMNS), table).maximum
+    console.width = max(console.width, needed)
     console.print(table)
 
 
 def paragraphs(text: str) -> str:
     """A docstring with each paragraph on one line, for the console to wrap."""
+    import inspect
+
     parts = inspect.cleandoc(text).split("\n\n")
     return "\n\n".join(part if part[:1].isspace() else " ".join(part.split()) for part in parts)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from weft.cli.options import MOST, Json, Name, plain, print_json
+from weft.cli.options import MAX_COUNT, Json, Name, plain, print_json
 from weft.files import is_folder, output_file
 from weft.interpreter.trace import Layer, Run, Trace
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
-def run_program(
+def run_command(
     name: Name,
     given: Annotated[
         str, typer.Argument(metavar="INPUT", help="What the program's encode takes: 101, or 12+34.")
@@ -23,12 +23,14 @@ def run_program(
     trace: Annotated[bool, typer.Option("--trace", help="Show the stream at every layer.")] = False,
     layers: Annotated[
         int | None,
-        typer.Option("--layers", min=0, max=MOST, help="Run this many, unless it halts before."),
+        typer.Option(
+            "--layers", min=0, max=MAX_COUNT, help="Run this many, unless it halts before."
+        ),
     ] = None,
     max_layers: Annotated[
         int | None,
         typer.Option(
-            "--max-layers", min=0, max=MOST, help="Give up on a program that runs longer."
+            "--max-layers", min=0, max=MAX_COUNT, help="Give up on a program that runs longer."
         ),
     ] = None,
     compiled: Annotated[

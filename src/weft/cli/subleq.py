@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import weft
-from weft.cli.options import MOST, Json, print_json
+from weft.cli.options import MAX_COUNT, Json, print_json
 from weft.errors import Location, WeftError
 from weft.files import is_file, is_folder, read_text
 
@@ -66,7 +66,10 @@ def subleq_command(
     most: Annotated[
         int,
         typer.Option(
-            "--max-instructions", min=1, max=MOST, help="Give up on a machine that runs longer."
+            "--max-instructions",
+            min=1,
+            max=MAX_COUNT,
+            help="Give up on a machine that runs longer.",
         ),
     ] = 1000,
     level: Annotated[int, typer.Option("-O", "--level", help="0 or 2, of the weights.")] = 2,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from weft.cli.options import MOST, Json, new_console, paragraphs, print_json
+from weft.cli.options import MAX_COUNT, Json, new_console, paragraphs, print_json
 
 if TYPE_CHECKING:
     from weft.tasks import Task
@@ -28,7 +28,9 @@ def tasks_command(
     ] = None,
     examples: Annotated[
         int,
-        typer.Option("--examples", min=0, max=MOST, help="How many tests of each split to show."),
+        typer.Option(
+            "--examples", min=0, max=MAX_COUNT, help="How many tests of each split to show."
+        ),
     ] = 2,
     json: Json = False,
 ) -> None:

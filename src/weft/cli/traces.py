@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from weft.cli.options import LARGEST_SEED, LONGEST, MOST, Json, Name, print_json
+from weft.cli.options import MAX_COUNT, MAX_LENGTH, MAX_SEED, Json, Name, print_json
 from weft.errors import WeftError
 from weft.files import input_lines, output_folder
 from weft.language.user_code import encode_text, sample_input
@@ -31,18 +31,16 @@ def traces_command(
         str | None, typer.Option("--task", help="Take questions that this task trains on.")
     ] = None,
     samples: Annotated[
-        int, typer.Option("--samples", min=1, max=MOST, help="How many inputs to draw.")
+        int, typer.Option("--samples", min=1, max=MAX_COUNT, help="How many inputs to draw.")
     ] = 1000,
     max_length: Annotated[
-        int, typer.Option("--max-length", min=1, max=LONGEST, help="The longest.")
+        int, typer.Option("--max-length", min=1, max=MAX_LENGTH, help="The longest.")
     ] = 20,
-    seed: Annotated[
-        int, typer.Option("--seed", min=0, max=LARGEST_SEED, help="Of what is drawn.")
-    ] = 0,
+    seed: Annotated[int, typer.Option("--seed", min=0, max=MAX_SEED, help="Of what is drawn.")] = 0,
     show: Annotated[
         int,
         typer.Option(
-            "--show", min=0, max=MOST, help="How many states to show, the most frequent first."
+            "--show", min=0, max=MAX_COUNT, help="How many states to show, the most frequent first."
         ),
     ] = 0,
     json: Json = False,

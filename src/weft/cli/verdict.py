@@ -10,8 +10,16 @@ from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import typer
 
-from weft.cli.options import MOST, Json, new_console, print_json, print_whole
-from weft.cli.train import Device, Runs, check_device
+from weft.cli.options import (
+    MAX_COUNT,
+    Device,
+    Json,
+    Runs,
+    check_device,
+    new_console,
+    print_full_width,
+    print_json,
+)
 from weft.errors import WeftError
 from weft.files import output_folder
 
@@ -30,10 +38,12 @@ def verdict_command(
     ] = None,
     examples: Annotated[
         int,
-        typer.Option("--examples", min=1, max=MOST, help="Training inputs for minimal programs."),
+        typer.Option(
+            "--examples", min=1, max=MAX_COUNT, help="Training inputs for minimal programs."
+        ),
     ] = 10_000,
     tests: Annotated[
-        int, typer.Option("--tests", min=1, max=MOST, help="Tests of each split.")
+        int, typer.Option("--tests", min=1, max=MAX_COUNT, help="Tests of each split.")
     ] = 1_000,
     learn: Annotated[
         str, typer.Option("--learn", help="Train from traces what is not yet: small or paper.")
@@ -108,7 +118,7 @@ def _print(found: Verdict) -> None:
     from weft.studies.verdicts.report import agreements, has_paper, rows, warnings_of
 
     header, table = rows(found)
-    print_whole(_table(header[:-1], [row[:-1] for row in table]))
+    print_full_width(_table(header[:-1], [row[:-1] for row in table]))
     console = new_console()
     console.print("\nIn square brackets: 95% intervals over the n tests, the same for all rows.")
     if has_paper(found):
@@ -118,7 +128,7 @@ def _print(found: Verdict) -> None:
     compared, alike = agreements(found)
     if alike:
         console.print("\nHow often learned models answer as minimal programs do:\n")
-        print_whole(_table(compared, alike))
+        print_full_width(_table(compared, alike))
     console.print()
     for split, told in found.splits.items():
         console.print(f"{split}: {told}", soft_wrap=True)

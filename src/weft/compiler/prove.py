@@ -1,4 +1,4 @@
-"""Prove the model in a folder: what is on disk, against the program it was compiled from."""
+"""Prove a compiled model, in memory or as it is on disk, against its program."""
 
 from __future__ import annotations
 
@@ -6,13 +6,29 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from weft.compiler.proof import Proof, prove
+from weft.compiler.build import Compiled
+from weft.compiler.proof import Proof, verify
 from weft.compiler.store import load, read_certificate, read_description, record_verified
 from weft.errors import WeftError
 from weft.language.program import Program
 from weft.language.source import source_hash
 
 __all__ = ["Proof", "prove", "prove_folder"]
+
+
+def prove(compiled: Compiled, *, search: bool = True) -> Proof:
+    """Prove from its weights and config that a compiled model computes its program.
+
+    Args:
+        compiled: what `weft.compile` returned.
+        search: whether to search for a counterexample if the proof does not go through.
+
+    Example:
+        >>> import weft
+        >>> weft.prove(weft.compile(weft.program("parity"))).verdict
+        'proved'
+    """
+    return verify.prove(compiled.model, compiled.program, compiled.certificate, search=search)
 
 
 def prove_folder(folder: Path, name: str | None, find: Callable[[str], Program]) -> Proof:
@@ -33,7 +49,7 @@ def prove_folder(folder: Path, name: str | None, find: Callable[[str], Program])
             f"the source of {about['name']} has changed since the model was compiled",
             remedy="Compile it again, then prove it",
         )
-    proof = prove(model, program, read_certificate(folder))
+    proof = verify.prove(model, program, read_certificate(folder))
     names = program.vocabulary.names
     if proof.proved and about["tokens"] != (None if names is None else list(names)):
         reason = "the tokens in config.json are not those of the program"

@@ -7,7 +7,7 @@ and readings: which of a program's rules are in the weights of a run that learne
 from __future__ import annotations
 
 from weft.errors import WeftError, did_you_mean
-from weft.studies.explanation import RunReading, read_run
+from weft.studies.explanation import RuleExplanation, explain, extract_rules
 from weft.studies.parity import PARITY
 from weft.studies.scan import SCAN
 from weft.studies.study import Picture, Row, Scale, Study
@@ -20,12 +20,13 @@ __all__ = [
     "STUDIES",
     "Picture",
     "Row",
-    "RunReading",
+    "RuleExplanation",
     "Scale",
     "Stage",
     "Study",
     "Verdict",
-    "read_run",
+    "explain",
+    "extract_rules",
     "study",
     "verdict",
 ]

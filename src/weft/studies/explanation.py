@@ -1,21 +1,24 @@
-"""What a run has learned from traces: its distance from the compiled optimum, and its rules.
+"""What the model of a run has learned, explained by a method that suits how it was trained.
 
-A run from traces (`weft train TASK --traces PROGRAM`) trains the feed-forward of a compiled model,
-in whose stream every variable has dimensions of its own. So its hidden units can be read as rules
+`explain` looks the method up in `EXPLAINERS`. Today there is one: a run from traces (`weft train
+TASK --traces PROGRAM`) trains the feed-forward of a compiled model, in whose residual stream every
+variable has its own dimensions, so its hidden units can be read as rules
 (`weft.theory.extraction.rules`) and compared with the compiled ones
-(`weft.theory.extraction.distance`). D is what the run was trained on: the distinct states of its
-traces, each with its count.
+(`weft.theory.extraction.distance`).
 """
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 
 from weft.errors import WeftError
 from weft.language.program import Program
-from weft.theory.extraction.distance import Distance, distance
+from weft.theory.extraction.distance import WITHIN, Distance, UnitDistance, distance
 from weft.theory.optimum.states import States, require_categorical
 from weft.training.program_task import ProgramTask
 from weft.training.store import Run
@@ -24,19 +27,69 @@ from weft.training.traces.dataset import TraceSet
 from weft.training.traces.feed_forward import compiled_for, feed_forward_of
 from weft.training.traces.learner import traces_of
 
+KINDS = {"recovered": "program", "alike": "alike", "extra": "extra"}
+"""Kinds of extracted rules, and the word that a listing shows for each."""
+ACTIVATIONS = {"relu": "ReLUs", "clipped": "clipped ReLUs"}
+
+
+class Explanation(Protocol):
+    """What a method found out about a run."""
+
+    def lines(self, limit: int) -> Iterator[str]:
+        """The explanation as text, with at most `limit` entries of each list."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """The explanation as plain values, for JSON."""
+
 
 @dataclass(frozen=True)
-class RunReading:
-    """What was read from a run.
+class Explainer:
+    """A method of explaining runs.
+
+    Attributes:
+        explains: the runs that it explains, in words.
+        command: the command that trains such a run.
+        applies: whether it can explain a run.
+        explain: the method; its second argument is the tolerance.
+    """
+
+    explains: str
+    command: str
+    applies: Callable[[Run], bool]
+    explain: Callable[[Run, float], Explanation]
+
+
+def explain(run: Run, *, tolerance: float = 0.1) -> Explanation:
+    """Explain what the model of a run has learned, by the first method that applies to it.
+
+    Args:
+        run: a run with weights, finished or not.
+        tolerance: how far numbers in the weights may be from the values they are read as.
+    """
+    for explainer in EXPLAINERS:
+        if explainer.applies(run):
+            return explainer.explain(run, tolerance)
+    known = "; ".join(explainer.explains for explainer in EXPLAINERS)
+    raise WeftError(
+        f"there is no explanation yet for the run {run.name}, which trained {run.config.task} from "
+        f"{run.config.supervision.by}",
+        remedy=f"These can be explained: {known}. Train one: {EXPLAINERS[0].command}",
+    )
+
+
+@dataclass(frozen=True)
+class RuleExplanation:
+    """The rules in the weights of a run that was trained from a program's traces.
 
     Attributes:
         run: the run.
-        program: whose traces it learned from.
+        program: the program whose traces it was trained from.
         hidden: the widths of its hidden layers.
-        activation: what is between them.
-        inputs: of how many inputs the traces are.
+        activation: its activation function.
+        inputs: how many inputs the traces come from.
         states: the states of these traces, D.
         distance: how far the trained feed-forward is from the compiled one on D.
+        tolerance: how far levels and written values were allowed to be off.
     """
 
     run: Run
@@ -46,38 +99,155 @@ class RunReading:
     inputs: int
     states: States
     distance: Distance
+    tolerance: float = 0.1
+
+    def lines(self, limit: int) -> Iterator[str]:
+        """A summary, then the rules, at most `limit` of each kind."""
+        for word, value in self._summary():
+            yield f"{word:<14}{value}"
+        yield from self._rules(limit)
+
+    def _summary(self) -> Iterator[tuple[str, str]]:
+        away, states = self.distance, self.states
+        supervision = self.run.config.supervision
+        yield "run", f"{self.run.name}, {self.run.status}"
+        yield (
+            "traces",
+            f"{supervision.program}, on {self.inputs:,} inputs of {self.run.config.task}",
+        )
+        yield "states", f"{len(states):,} distinct of {states.total:,}"
+        widths = " x ".join(f"{width:,}" for width in self.hidden)
+        yield "feed-forward", f"{widths} {ACTIVATIONS.get(self.activation, self.activation)}"
+        wrong = f"{away.wrong:.1%} of states wrong, by more than {WITHIN:g} somewhere"
+        yield "function", f"{wrong}; mean L1 error {away.reconstruction:.3f}"
+        if away.units is None:
+            yield "rules", f"{away.rules:,} fire; none are extracted: {away.unreadable}"
+            return
+        yield from _unit_summary(away.rules, away.units)
+
+    def _rules(self, limit: int) -> Iterator[str]:
+        """The extracted rules, each with its kind and its units, and the missing ones."""
+        units, variables = self.distance.units, self.program.variables
+        if units is None:
+            return
+        pairs = list(zip(units.kinds, units.reading.rules, strict=True))
+        for kind, word in KINDS.items():
+            rules = [
+                f"{found.rule.show(variables)}   [{_unit_list(found.units)}]"
+                for which, found in pairs
+                if which == kind
+            ]
+            yield from _limited(word, rules, limit)
+        yield from _limited("missing", [rule.show(variables) for rule in units.missing], limit)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The explanation as plain values, for JSON."""
+        away = self.distance
+        return {
+            "run": self.run.name,
+            "status": self.run.status,
+            "task": self.run.config.task,
+            "program": self.run.config.supervision.program,
+            "inputs": self.inputs,
+            "states": len(self.states),
+            "total": self.states.total,
+            "hidden": self.hidden,
+            "activation": self.activation,
+            "tolerance": self.tolerance,
+            "wrong": away.wrong,
+            "reconstruction": away.reconstruction,
+            "rules": away.rules,
+            "unreadable": away.unreadable or None,
+            "units": None if away.units is None else _units_as_dict(self.program, away.units),
+        }
 
 
-def read_run(run: Run, *, tolerance: float = 0.1) -> RunReading:
-    """How far a run from traces is from the compiled optimum, and which rules are in its weights.
+def _unit_summary(rules: int, units: UnitDistance) -> Iterator[tuple[str, str]]:
+    reading = units.reading
+    yield (
+        "rules",
+        f"{rules:,} fire: {units.recovered:,} extracted, {units.alike:,} alike, "
+        f"{len(units.missing):,} missing; {units.extra:,} extra",
+    )
+    used = {unit for found in reading.rules for unit in found.units}
+    reasons: Counter[str] = Counter()
+    for unread in reading.unread:
+        reasons[unread.why] += len(unread.units)
+    yield (
+        "units",
+        f"{len(used):,} in rules, {len(reading.idle):,} idle, {reasons.total():,} not a rule",
+    )
+    for why, count in reasons.items():
+        yield "", f"{count:,}: {why}"
+    yield (
+        "weights",
+        f"distance from the compiled weights {units.weights_l1:.2f} (L1), {units.weights_l2:.2f} "
+        f"(L2); their norms {units.compiled_l1:.2f}, {units.compiled_l2:.2f}",
+    )
+    yield "output bias", f"at most {reading.output_bias:.2f}; compiled models have none"
+
+
+def _limited(word: str, lines: Sequence[str], limit: int) -> Iterator[str]:
+    for line in lines[:limit]:
+        yield f"{word:<14}{line}"
+    if len(lines) > limit:
+        yield f"{word:<14}and {len(lines) - limit:,} more (--limit)"
+
+
+def _unit_list(units: tuple[int, ...]) -> str:
+    return f"unit{'' if len(units) == 1 else 's'} {', '.join(map(str, units))}"
+
+
+def _units_as_dict(program: Program, units: UnitDistance) -> dict[str, Any]:
+    variables, reading = program.variables, units.reading
+    return {
+        "recovered": units.recovered,
+        "alike": units.alike,
+        "extra": units.extra,
+        "read": [
+            {"rule": found.rule.show(variables), "kind": kind, "units": found.units}
+            for kind, found in zip(units.kinds, reading.rules, strict=True)
+        ],
+        "missing": [rule.show(variables) for rule in units.missing],
+        "no_rule": [{"units": unread.units, "why": unread.why} for unread in reading.unread],
+        "idle": reading.idle,
+        "output_bias": reading.output_bias,
+        "weights": {"l1": units.weights_l1, "l2": units.weights_l2},
+        "compiled": {"l1": units.compiled_l1, "l2": units.compiled_l2},
+    }
+
+
+def extract_rules(run: Run, *, tolerance: float = 0.1) -> RuleExplanation:
+    """The rules in the weights of a run from traces, and its distance from the compiled optimum.
 
     Args:
-        run: with weights, finished or not.
+        run: a run with weights, finished or not.
         tolerance: how far levels and written values may be off.
 
     Example:
         >>> import tempfile
-        >>> from weft.studies import read_run
+        >>> from weft.studies import extract_rules
         >>> from weft.training import RunStore, override, trace_config, train
         >>> short = ["steps=20", "parameters.length=6", "parameters.longer=8"]
         >>> short += ["supervision.examples=200", "evaluation.size=16"]
         >>> config = override(trace_config("parity", "parity", small=True), short)
         >>> with tempfile.TemporaryDirectory() as runs:
         ...     result = train(config, runs=runs, device="cpu")
-        ...     found = read_run(RunStore(runs).find(config.hash))
-        >>> len(found.states), found.distance.rules, found.distance.units
-        (13, 7, None)
-        >>> found.distance.unreadable
+        ...     explanation = extract_rules(RunStore(runs).find(config.hash))
+        >>> explanation.distance.rules, explanation.distance.units
+        (7, None)
+        >>> explanation.distance.unreadable
         "rules are read from one hidden layer of ReLUs, and this has 2 hidden layers of 'relu'"
     """
-    task = _traced_task(run)
+    task = task_of(run.config)
+    assert isinstance(task, ProgramTask)
     require_categorical(task.program)
     model = run.model(task=task)
     traces = traces_of(run.config, task)
     states = as_states(traces)
     layout = compiled_for(task).model.layout
     trained = feed_forward_of(model)
-    return RunReading(
+    return RuleExplanation(
         run=run,
         program=task.program,
         hidden=model.config.hidden,
@@ -85,6 +255,7 @@ def read_run(run: Run, *, tolerance: float = 0.1) -> RunReading:
         inputs=traces.inputs,
         states=states,
         distance=distance(trained, layout, task.program, states, tolerance=tolerance),
+        tolerance=tolerance,
     )
 
 
@@ -104,13 +275,12 @@ def as_states(traces: TraceSet) -> States:
     return States(traces.program.variables, codes, np.asarray(traces.counts, np.int64))
 
 
-def _traced_task(run: Run) -> ProgramTask:
-    by = run.config.supervision.by
-    if by != "traces":
-        raise WeftError(
-            f"the run {run.name} was trained from {by}, and rules are read from runs from traces",
-            remedy="Make one: weft train TASK --traces PROGRAM",
-        )
-    task = task_of(run.config)
-    assert isinstance(task, ProgramTask)
-    return task
+EXPLAINERS = [
+    Explainer(
+        explains="runs trained from a program's traces",
+        command="weft train TASK --traces PROGRAM",
+        applies=lambda run: run.config.supervision.by == "traces",
+        explain=lambda run, tolerance: extract_rules(run, tolerance=tolerance),
+    ),
+]
+"""All methods; `explain` takes the first that applies."""

@@ -2,7 +2,7 @@
 
 `minimal` (ALTA paper, sections 3.2 and 4.1, appendices B.3 and C.2): `minimal_program` keeps the
 rules that the training inputs use, `generalises` runs the result on other inputs, `is_minimal` is
-the paper's definition 1.
+the paper's definition 1; `predict` does the first two in one call.
 
 `optimum` (appendices B.4 to B.8): `is_strict_coordinate_optimum` asks whether training would stay
 at the compiled weights.
@@ -17,6 +17,8 @@ from weft.theory.minimal.generalisation import Generalisation, Outcome, generali
 from weft.theory.minimal.minimality import Minimality, Offence, is_minimal
 from weft.theory.minimal.minimise import Dropped, Minimal, minimal_program
 from weft.theory.minimal.observation import Used, observe
+from weft.theory.minimal.predict import predict
+from weft.theory.minimal.report import Prediction
 from weft.theory.optimum.coordinatewise import Optimum, is_strict_coordinate_optimum
 
 __all__ = [
@@ -28,6 +30,7 @@ __all__ = [
     "Offence",
     "Optimum",
     "Outcome",
+    "Prediction",
     "Used",
     "fired_resets",
     "fired_rules",
@@ -37,5 +40,6 @@ __all__ = [
     "minimal_forms",
     "minimal_program",
     "observe",
+    "predict",
     "shortened",
 ]

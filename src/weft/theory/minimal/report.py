@@ -1,4 +1,4 @@
-"""What became of a program, as tables: in the terminal, as Markdown and as JSON."""
+"""Predictions from minimal programs, as tables: in the terminal, as Markdown and as JSON."""
 
 from __future__ import annotations
 
@@ -32,20 +32,35 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Report:
-    """A minimal program, and how it does on some tests.
+class Prediction:
+    """Whether training on some inputs determines a program on others, by its minimal program.
+
+    `print(prediction)` shows it as sentences and tables.
 
     Attributes:
-        name: what the program is called.
-        found: the minimal program.
-        train: what the training set is called.
-        tests: what each test set is called, and how it went.
+        name: the name of the program.
+        minimal: the minimal program, which keeps the rules that the training inputs use.
+        train: the name of the training set.
+        tests: by the name of each test set, how the minimal program does on it.
     """
 
     name: str
-    found: Minimal
+    minimal: Minimal
     train: str
     tests: tuple[tuple[str, Generalisation], ...]
+
+    @property
+    def solved(self) -> bool:
+        """Whether the minimal program solves every test input."""
+        return all(generalisation.solved for _, generalisation in self.tests)
+
+    @property
+    def accuracy(self) -> dict[str, Share]:
+        """By test set, how many inputs the minimal program gets right."""
+        return {test: Share(g.right, len(g.outcomes)) for test, g in self.tests}
+
+    def __str__(self) -> str:
+        return self.markdown()
 
     def parts(self) -> Table:
         """What the program has, what training leaves, and what each test wants."""
@@ -56,7 +71,7 @@ class Report:
         return Table(("", "program", "training leaves", *paired), tuple(rows))
 
     def _counts(self) -> list[tuple[str, Sequence[int | None]]]:
-        found, used, program = self.found, self.found.used, self.found.original
+        found, used, program = self.minimal, self.minimal.used, self.minimal.original
         total = sum(1 for _ in islice(all_rules(program, found.form), MOST + 1))
         rows: list[tuple[str, Sequence[int | None]]] = [
             (
@@ -113,7 +128,7 @@ class Report:
 
     def sentences(self) -> list[str]:
         """The same in words."""
-        found = self.found
+        found = self.minimal
         first = (
             f"{self.name}: {len(found.used.inputs):,} training inputs ({self.train}) leave "
             f"{found.count:,} rules, {len(found.resets):,} of them resets of heads."
@@ -132,7 +147,7 @@ class Report:
 
     def _full(self) -> list[str]:
         """What definition 1 took from the rules that fired, and by which reading."""
-        found = self.found
+        found = self.minimal
         gone = count_constraints(tuple(rule for rule, _ in found.kept))
         gone -= count_constraints(found.rules)
         told = [
@@ -165,7 +180,7 @@ class Report:
 
     def as_json(self, examples: int = 5) -> dict[str, Any]:
         """The whole report for scripts, with some examples of what went wrong."""
-        found = self.found
+        found = self.minimal
         variables = found.original.variables
         return {
             "program": self.name,
@@ -186,8 +201,8 @@ class Report:
         }
 
     def _test_as_json(self, test: str, g: Generalisation, examples: int) -> dict[str, Any]:
-        variables = self.found.original.variables
-        show = self.found.original.vocabulary.show
+        variables = self.minimal.original.variables
+        show = self.minimal.original.vocabulary.show
         return {
             "split": test,
             "inputs": len(g.outcomes),

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from weft.cli.options import MOST, Json, Name, new_console, paragraphs, plain, print_json
+from weft.cli.options import MAX_COUNT, Json, Name, new_console, paragraphs, plain, print_json
 from weft.errors import WeftError, did_you_mean
 from weft.language.program import Program, Variable
 from weft.language.ranges import Categorical, Number
@@ -18,7 +18,7 @@ from weft.language.rules import Rule
 from weft.paper import PaperProgram
 
 
-def list_programs(json: Json = False) -> None:
+def list_command(json: Json = False) -> None:
     """List the programs of the library.
 
     Example:
@@ -39,7 +39,7 @@ def list_programs(json: Json = False) -> None:
         console.print(f"  $ weft run {entry.name} {shlex.quote(entry.example)}", style="dim")
 
 
-def show_rules(
+def rules_command(
     name: Name,
     variable: Annotated[
         str | None, typer.Option("--variable", help="Only the rules of this variable.")
@@ -59,7 +59,7 @@ def show_rules(
     limit: Annotated[
         int | None,
         typer.Option(
-            "--limit", min=0, max=MOST, help="Print at most this many (100; all with --json)."
+            "--limit", min=0, max=MAX_COUNT, help="Print at most this many (100; all with --json)."
         ),
     ] = None,
     json: Json = False,
@@ -198,7 +198,7 @@ def _rules_as_json(
     }
 
 
-def show_program(name: Name, json: Json = False) -> None:
+def show_command(name: Name, json: Json = False) -> None:
     """Show a program: its variables, heads, sizes and source.
 
     Example:

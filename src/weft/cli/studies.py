@@ -1,0 +1,242 @@
+"""`weft sweep`, `weft study`: many runs, as one table."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from weft.cli.options import (
+    Device,
+    Jobs,
+    Json,
+    Out,
+    Runs,
+    check_device,
+    new_console,
+    new_table,
+    print_full_width,
+    print_json,
+)
+from weft.errors import WeftError
+from weft.files import output_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from weft.studies import Study
+    from weft.studies.results import Results
+    from weft.training.launch.sweep import Cell
+
+
+def sweep_command(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE.toml", help="The settings to combine; see below.")
+    ],
+    jobs: Jobs = 1,
+    runs: Runs = Path("runs"),
+    device: Device = "auto",
+    list_only: Annotated[
+        bool, typer.Option("--list", help="Show the runs and their status; train nothing.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Train every combination of some settings; finished runs are not trained again.
+
+    The file names a task, the settings that all runs share ([all]) and those that are combined
+    ([grid]), with keys as for `weft train`:
+
+      task = "parity"
+
+      [all]
+      steps = 500
+
+      [grid]
+      "model.position" = ["none", "nape"]
+      seed = [0, 1]
+
+    Examples:
+
+      weft sweep parity.toml --jobs 2
+
+      weft sweep parity.toml --list
+    """
+    from weft.training.callbacks import GOOD
+    from weft.training.launch.sweep import read_sweep
+    from weft.training.store import Run
+
+    output_folder(runs, option="--runs")
+    check_device(device)
+    cells = read_sweep(file)
+    if list_only:
+        statuses = {cell.config.hash: Run(runs / cell.config.hash).status for cell in cells}
+    else:
+        statuses = _train(cells, file.stem, runs, jobs, device, json)
+    _print_sweep(cells, statuses, runs, json)
+    if not list_only and any(status not in GOOD for status in statuses.values()):
+        raise typer.Exit(1)
+
+
+def _train(
+    cells: Sequence[Cell], title: str, runs: Path, jobs: int, device: str, quiet: bool
+) -> dict[str, str]:
+    """Train all cells, with a progress bar; gives the status of each run."""
+    from rich.progress import Progress
+
+    from weft.training.launch.sweep import sweep
+
+    with Progress(transient=True, disable=quiet) as bar:
+        task = bar.add_task(title, total=len(cells))
+        return sweep(
+            cells,
+            runs=runs,
+            jobs=jobs,
+            device=device,
+            ended=lambda cell, status: bar.advance(task),
+        )
+
+
+def _print_sweep(cells: list[Cell], statuses: dict[str, str], runs: Path, json: bool) -> None:
+    """Every cell with its status, and its accuracy on every split."""
+    from weft.statistics import warnings
+    from weft.training.store import Run
+
+    results = {cell.config.hash: Run(runs / cell.config.hash).result for cell in cells}
+    if json:
+        print_json([_cell_as_json(cell, statuses, results[cell.config.hash]) for cell in cells])
+        return
+    accuracies = {
+        name: {} if result is None else dict(result.told()) for name, result in results.items()
+    }
+    splits = list(dict.fromkeys(split for shown in accuracies.values() for split in shown))
+    rows = []
+    for cell in cells:
+        name = cell.config.hash
+        shares = [accuracies[name].get(split, "") for split in splits]
+        rows.append([" ".join(cell.varied), name, statuses[name], *shares])
+    console = new_console()
+    console.print(new_table(("cell", "run", "status", *splits), rows, splits))
+    shares = [pair for result in results.values() if result for pair in result.shares.items()]
+    for line in warnings(shares):
+        console.print(line, soft_wrap=True)
+
+
+def _cell_as_json(cell: Cell, statuses: dict[str, str], result: Any) -> dict[str, Any]:
+    shares = {} if result is None else result.shares
+    return {
+        "cell": list(cell.varied),
+        "run": cell.config.hash,
+        "status": statuses[cell.config.hash],
+        "accuracy": {} if result is None else dict(result.accuracy),
+        "shares": {split: share.as_dict() for split, share in shares.items()},
+    }
+
+
+def study_command(
+    name: Annotated[
+        str, typer.Argument(metavar="[NAME]", help="The name of a study; all are listed if none.")
+    ] = "",
+    scale: Annotated[
+        str, typer.Option("--scale", help="small, or paper for the paper's own sizes.")
+    ] = "small",
+    only: Annotated[
+        list[str] | None, typer.Option("--only", help="Rows with this label; may be repeated.")
+    ] = None,
+    changes: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="A setting of all runs; may be repeated."),
+    ] = None,
+    jobs: Jobs = 1,
+    device: Device = "auto",
+    runs: Runs = Path("runs"),
+    report: Annotated[
+        bool, typer.Option("--report", help="Report the runs there are; train nothing.")
+    ] = False,
+    out: Out = None,
+    json: Json = False,
+) -> None:
+    """Run a study: a paper's table beside our runs.
+
+    Finished runs are not trained again.
+
+    Examples:
+
+      weft study
+
+      weft study parity --device cuda --jobs 4 --out results
+
+      weft study scan --only length --only 2 --only 6 --device cuda
+
+      weft study scan --only mcd1 --set parameters.folder=~/scan --report
+    """
+    if not name:
+        _list_studies(json)
+        return
+    from weft.studies import study
+    from weft.studies.report import write_report
+    from weft.studies.results import collect
+    from weft.training.callbacks import GOOD
+
+    for option, folder in (("--runs", runs), ("--out", out)):
+        if folder is not None:
+            output_folder(folder, option=option)
+    check_device(device)
+    chosen = study(name).only(only or [])
+    values = dict(_setting(text) for text in changes or [])
+    if not report:
+        cells = [cell for _, cell in chosen.cells(scale, values)]
+        _train(cells, chosen.name, runs, jobs, device, json)
+    command = _study_command(name, scale, only or [], values, jobs, device)
+    results = collect(chosen, scale, runs, command, values)
+    _print_study(chosen, results, json)
+    for path in write_report(chosen, results, out) if out is not None else []:
+        print(f"wrote {path}", file=sys.stderr)
+    statuses = [status for line in results.lines for status in line.statuses]
+    if not report and any(status not in GOOD for status in statuses):
+        raise typer.Exit(1)
+
+
+def _setting(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not equals:
+        raise WeftError(f"'{text}' changes nothing", remedy="Write it as in --set steps=500")
+    return key, str(Path(value).expanduser()) if value.startswith("~") else value
+
+
+def _study_command(
+    name: str, scale: str, only: list[str], values: dict[str, str], jobs: int, device: str
+) -> str:
+    """The command that repeats the study; the user's folders are left for others to fill in."""
+    words = ["weft study", name, f"--scale {scale}", *(f"--only {label}" for label in only)]
+    for key, value in values.items():
+        words.append(f"--set {key}={'FOLDER' if key.endswith('folder') else value}")
+    words += [f"--device {device}"] if device != "auto" else []
+    return " ".join([*words, *([f"--jobs {jobs}"] if jobs != 1 else [])])
+
+
+def _list_studies(json: bool) -> None:
+    from weft.studies import STUDIES
+
+    keys = ("name", "title", "source", "rows")
+    rows = [(s.name, s.title, s.source, len(s.rows)) for s in STUDIES.values()]
+    if json:
+        print_json([dict(zip(keys, row, strict=True)) for row in rows])
+        return
+    cells = [list(map(str, row)) for row in rows]
+    new_console().print(new_table(("study", *keys[1:]), cells, ("rows",)))
+
+
+def _print_study(study: Study, results: Results, json: bool) -> None:
+    from weft.studies.report import table, warnings_of
+
+    if json:
+        print_json(results.as_dict())
+        return
+    header, rows = table(study, results)
+    shown = new_table(header, rows, header[len(study.header) :])
+    shown.title, shown.title_justify = study.title, "left"
+    print_full_width(shown)
+    for line in warnings_of(study, results):
+        print(line)
