@@ -9,7 +9,7 @@ import pytest
 
 from weft.errors import WeftError
 from weft.statistics import (  # fmt: skip
-    FEW,
+    MIN_TESTS,
     Interval,
     Mean,
     Share,
@@ -149,6 +149,6 @@ def test_seeds_have_an_interval_over_seeds() -> None:
 
 
 def test_few_tests_give_a_warning_that_names_them() -> None:
-    assert warnings([("train", Share(FEW, FEW))]) == []
+    assert warnings([("train", Share(MIN_TESTS, MIN_TESTS))]) == []
     (line,) = warnings([("train", Share(99, 99)), ("longer", Share(2, 2)), ("longer", Share(3, 3))])
     assert line.startswith("warning: fewer than 100 tests of train (99), longer (2, 3)")

@@ -1,4 +1,4 @@
-"""What Weft says when something is wrong: what, where, and what to do about it."""
+"""Errors: what is wrong, where, and what to do about it."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Location:
-    """A place in source code. Columns count from 0 and are None where only the line is known."""
+    """A place in source code. Columns count from 0 and are None if only the line is known."""
 
     file: str
     line: int
     column: int | None = None
     end_column: int | None = None
-    owner: str = field(default="", compare=False)  # the class that it stands in, where known
+    owner: str = field(default="", compare=False)  # the class that contains it, if known
 
     def __str__(self) -> str:
         name = os.path.basename(self.file)
         return f"{name}:{self.line}" if self.line else name
 
     def excerpt(self) -> str:
-        """The source line, with a caret below it; empty where the source cannot be read."""
+        """The source line, with a caret below it; empty if the source cannot be read."""
         text = linecache.getline(self.file, self.line).rstrip()
         if not text:
             return ""
@@ -69,11 +69,11 @@ class WeftError(ValueError):
 
 
 class Interrupted(KeyboardInterrupt):
-    """A signal, Ctrl-C (SIGINT) or SIGTERM, has ended some work, which can be resumed.
+    """A signal, Ctrl-C (SIGINT) or SIGTERM, has interrupted work that can be resumed.
 
     Attributes:
         number: of the signal.
-        code: with which a process that was ended by it exits, as is customary: 128 more.
+        code: the exit status by convention, 128 + number.
         what: what was saved, and how to resume.
     """
 
@@ -96,7 +96,7 @@ def caller_location(depth: int) -> Location:
 
 
 def did_you_mean(name: str, known: list[str]) -> str:
-    """A suggestion for a misspelt name, or the list of known names where none is near."""
+    """A suggestion for a misspelt name, or the list of known names if none is close."""
     import difflib
 
     near = difflib.get_close_matches(name, known, n=1)

@@ -27,7 +27,7 @@ CONFIDENCE = 0.95
 Z = 1.959963984540054
 """The 0.975 quantile of the standard normal distribution."""
 
-FEW = 100
+MIN_TESTS = 100
 """With fewer tests than this, a share comes with a warning."""
 
 
@@ -82,7 +82,7 @@ class Share:
     @property
     def few(self) -> bool:
         """Whether these are too few tests to say much."""
-        return self.count < FEW
+        return self.count < MIN_TESTS
 
     @property
     def short(self) -> str:
@@ -281,4 +281,4 @@ def warnings(named: Iterable[tuple[str, Share]]) -> list[str]:
         for name, counts in few.items()
     )
     says = "its interval says" if len(few) == 1 else "their intervals say"
-    return [f"warning: fewer than {FEW} tests of {listed}: {says} how little that shows"]
+    return [f"warning: fewer than {MIN_TESTS} tests of {listed}: {says} how little that shows"]

@@ -1,4 +1,4 @@
-"""Bounded execution: a loop that does not end is given up after the same round by whoever runs it.
+"""Bounded execution: every interpreter gives up a loop that does not end after the same round.
 
 The reference interpreter executes a step as it stands, and the front end executes what it cannot
 follow. Both do so here. If the code that runs, or code that it names, has a loop, its lines are
@@ -27,7 +27,7 @@ from weft.language.state_access import resolve
 Result = TypeVar("Result")
 
 ROUNDS = 10_000
-"""How many rounds a loop of a step may make, counted from where it is entered."""
+"""How many iterations a loop of a step may take, counted from its entry."""
 
 
 class EndlessLoop(BaseException):
@@ -102,7 +102,7 @@ class _Counter:
 
 @lru_cache(maxsize=4096)
 def has_loop(code: CodeType) -> bool:
-    """Whether a piece of code itself can go back to where it was."""
+    """Whether a code object has a backward jump."""
     return any("BACKWARD" in instruction.opname for instruction in dis.get_instructions(code))
 
 
@@ -182,7 +182,7 @@ def _swallowing(root: ast.AST) -> Iterator[tuple[ast.AST, str]]:
 
 
 def _is_endless(function: Any, arguments: int | None) -> bool:
-    """Whether a function, called with so many arguments (None: not here), iterates for ever."""
+    """Whether a function called with this many arguments (None: unknown) iterates forever."""
     if function is itertools.repeat:
         return arguments != 2
     if function is iter:  # `iter(function, end)` goes on until it meets the end

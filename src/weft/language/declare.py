@@ -94,9 +94,9 @@ def var(
 
     Args:
         n: how many values it has.
-        token: gives the first value from the input token.
-        position: gives the first value from the position, counted from 0.
-        default: the first value where neither is given (0 if left out).
+        token: function from the input token to the initial value.
+        position: function from the position, counted from 0, to the initial value.
+        default: the initial value if neither is given (0 if left out).
 
     Example:
         >>> import weft
@@ -187,7 +187,7 @@ def attend(
         value: a categorical variable (exactly one position must be selected, else the output is
             undefined) or a number (the selected ones are averaged).
         relative: the offsets that the head may look at, such as `{-1, 0}`; all if left out.
-        output: `weft.number(buckets)` or `weft.var(n)` where the output's range is another one.
+        output: `weft.number(buckets)` or `weft.var(n)`, if its range differs from the value's.
 
     Example:
         >>> import weft
@@ -251,7 +251,7 @@ def declare_number(
         listed = [float(bucket) for bucket in buckets]
     except (TypeError, ValueError):
         raise WeftError(
-            f"{buckets!r} are no buckets",
+            f"{buckets!r} is not a list of buckets",
             subject=where.owner,
             where=where,
             remedy="List the values it is read as, as in weft.number([0, 0.5, 1])",

@@ -191,7 +191,7 @@ class _Checker:
         name = self.names.get(id(reference)) if isinstance(reference, Declaration) else reference
         if isinstance(name, str) and name in self.declared:
             return name
-        what = f"its {role} is {reference!r}, which is no variable of {self.owner}"
+        what = f"its {role} is {reference!r}, which is not a variable of {self.owner}"
         if isinstance(reference, Declaration):  # its repr says nothing
             what = f"its {role} was declared outside {self.owner}"
         suggestion = did_you_mean(str(name), list(self.declared))
@@ -354,7 +354,7 @@ class _Checker:
         if not isinstance(condition, HaltDeclaration):
             raise self.error(
                 "halt",
-                f"{_shown(condition)} is no condition",
+                f"{_shown(condition)} is not a condition",
                 "Write halt = variable == value, as in halt = done == 1",
             )
         name = self.name_of("halt", "variable", condition.variable)
@@ -410,7 +410,7 @@ def check_step(owner: str, definition: Definition, step: Any) -> None:
 
 
 def head_write_error(owner: str, name: str, where: Location | None) -> WeftError:
-    """A step may read what a head found, and not overwrite it."""
+    """A step may read a head's output but not assign to it."""
     return WeftError(
         f"'{name}' is the output of a head and cannot be written",
         subject=f"{owner}.step",

@@ -1,12 +1,12 @@
-"""Decision diagrams: what a variable becomes, tested one variable at a time.
+"""Decision diagrams: the new value of a variable, decided by tests of one variable at a time.
 
 A reduced multi-valued decision diagram over an ordered list of variables (Bryant's binary diagrams,
 with one edge per value). A path from the root is a conjunction of `variable in set of values`: the
-guard of a rule. Sub-functions that are equal are one node, so values that make no difference end up
-in one set by themselves.
+guard of a rule. Equal sub-functions share one node, so values that make no difference end up in the
+same set.
 
-Where a step fails, nothing needs to be said of its result: a test that only tells failure from
-success is left out.
+A step that fails has no result to specify, so a test that only separates failure from success is
+left out, unless the diagram is built with `apart=True`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from weft.language.ranges import UNDEFINED, OutOfRange
 from weft.language.tables import truth
 
 BOTTOM = 1 << 60
-"""The level below all variables, where the results are."""
+"""The level of the results, below all variables."""
 
 
 @dataclass(frozen=True)
@@ -51,20 +51,20 @@ class Put:
 
 @dataclass(frozen=True)
 class Path:
-    """A way through a diagram: the values allowed for each variable on it, and the result."""
+    """A path from the root to a result, with the values that it allows for each variable."""
 
     guard: tuple[tuple[str, tuple[Any, ...]], ...]
     result: Any
 
 
 class Decision:
-    """What an expression is, by tests of one variable at a time, in a fixed order."""
+    """The value of an expression, decided by tests of one variable at a time, in a fixed order."""
 
     def __init__(
         self, order: list[str], variables: Mapping[str, Variable], *, apart: bool = False
     ) -> None:
         self.variables = variables
-        self.apart = apart  # whether failure is kept apart from the other results
+        self.apart = apart  # whether failure is a result of its own
         self.order = order
         self._level = {name: level for level, name in enumerate(self.order)}
         self._values = [self._edge_values(name) for name in self.order]
@@ -111,7 +111,7 @@ class Decision:
         return self._content[node][edge] if self._levels[node] == level else node
 
     def _of(self, node: Expression, exact: bool = False) -> int:
-        """The diagram of an expression; an exact one also tells where it fails.
+        """The diagram of an expression; an exact one also says in which states it fails.
 
         A lazy function may succeed although an argument fails, so its arguments are exact.
         """
@@ -201,7 +201,7 @@ class Decision:
     # Reading
 
     def size(self) -> int:
-        """How many nodes the finished diagram has."""
+        """The number of nodes."""
         seen: set[int] = set()
         stack = [self.root]
         while stack:
@@ -212,7 +212,7 @@ class Decision:
         return len(seen)
 
     def edges(self, node: int) -> dict[int, tuple[Any, ...]]:
-        """The nodes below, each with the values that lead there; failures left out."""
+        """The child nodes, each with the values that lead to it; failures are left out."""
         values = self._values[self._levels[node]]
         below: dict[int, list[Any]] = {}
         for value, child in zip(values, self._content[node], strict=True):
@@ -221,7 +221,7 @@ class Decision:
         return {child: tuple(found) for child, found in below.items()}
 
     def results(self) -> Iterator[Any]:
-        """Every result that some state has, once; `FAILED` among them if the step can fail."""
+        """Each result that occurs in some state, once; includes `FAILED` if the step can fail."""
         seen: set[int] = set()
         waiting = [self.root]
         while waiting:
@@ -243,9 +243,9 @@ class Decision:
         return self._content[node]
 
     def failures(self) -> Iterator[dict[str, Any]]:
-        """One state for every way in which an expression or update fails, by its variables.
+        """One (partial) state for each path that ends in failure.
 
-        Only a diagram that keeps failure apart has them all.
+        Complete only if the diagram was built with `apart=True`.
         """
         waiting: list[tuple[int, dict[str, Any]]] = [(self.root, {})]
         while waiting:
@@ -261,7 +261,7 @@ class Decision:
                     waiting.append((child, {**state, self.order[level]: value}))
 
     def ways(self, node: int, guard: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any]]:
-        """Every path below a node: the values allowed on it, and the result."""
+        """Every path below a node: the values that it allows, and the result."""
         level = self._levels[node]
         if level == BOTTOM:
             if node != self.failed:
@@ -284,13 +284,13 @@ def decision(
 
 
 def fails_everywhere(node: Expression, variables: Mapping[str, Variable]) -> bool:
-    """Whether an expression can be computed in no state."""
+    """Whether an expression fails in every state."""
     found = Decision(reads(node), variables)
     return found._of(node, exact=True) == found.failed
 
 
 class Diagram(Decision):
-    """What one variable becomes. Its own old value is tested first, since a rule names it."""
+    """The new value of one variable. Its old value is tested first, because a rule names it."""
 
     def __init__(
         self,
@@ -339,7 +339,7 @@ class Diagram(Decision):
             return self.failed
 
     def paths(self) -> Iterator[Path]:
-        """Every way to a new value; the last constraint is on the variable itself."""
+        """Every path to a new value; the last constraint is on the variable itself."""
         for old in self._values[0]:
             for guard, put in self.ways(self._below_target(old)):
                 if isinstance(put, Put) and put.value != old:
@@ -353,7 +353,7 @@ class Diagram(Decision):
         return self._below(self.root, 0, self._values[0].index(old))
 
     def count(self) -> int:
-        """How many paths there are, without walking them."""
+        """The number of paths, counted without listing them."""
         counted: dict[int, Counter[Any]] = {}
         return sum(
             number
@@ -363,7 +363,7 @@ class Diagram(Decision):
         )
 
     def _ends(self, node: int, counted: dict[int, Counter[Any]]) -> Counter[Any]:
-        """How many ways lead to each new value."""
+        """The number of paths to each new value."""
         found = counted.get(node)
         if found is None:
             found = counted[node] = Counter()
@@ -375,7 +375,7 @@ class Diagram(Decision):
         return found
 
     def find(self, state: Mapping[str, Any]) -> Path | None:
-        """The path that a state takes; None where it ends in no change."""
+        """The path that a state takes; None if the variable keeps its value."""
         node, guard = self.root, []
         while self._levels[node] != BOTTOM:
             name = self.order[self._levels[node]]

@@ -71,7 +71,7 @@ class Apply(Expression):
 
 
 class Choice(Expression):
-    """`then` where the test is true, else `otherwise`; the other side is not computed."""
+    """`then` if the test is true, else `otherwise`; the other side is not evaluated."""
 
     __slots__ = ("otherwise", "test", "then")
 
@@ -140,7 +140,7 @@ class Expressions:
         where: Location | None = None,
         lazy: bool = False,
     ) -> Expression:
-        """A function applied; computed at once where all arguments are constants."""
+        """A function application, folded if all arguments are constants."""
         if all(isinstance(argument, Constant) for argument in arguments) and not lazy:
             values = [argument.value for argument in arguments]  # type: ignore[attr-defined]
             try:
@@ -151,7 +151,7 @@ class Expressions:
         return self._share(key, lambda: Apply(function, arguments, where, lazy))  # type: ignore[no-any-return]
 
     def choice(self, test: Expression, then: Expression, otherwise: Expression) -> Expression:
-        """One of two, without a test where there is nothing to decide."""
+        """A choice between two expressions, simplified if the test decides nothing."""
         test = self.as_test(test)
         if isinstance(test, Constant):
             return then if test.value else otherwise
@@ -172,7 +172,7 @@ class Expressions:
         return self._share(key, lambda: Choice(test, then, otherwise))  # type: ignore[no-any-return]
 
     def as_test(self, test: Expression) -> Expression:
-        """The simplest expression that is true where this one is.
+        """The simplest expression with the same truth value.
 
         `a and b` becomes `b if a else False`, and `a or b` becomes `True if a else b`.
         """
@@ -256,7 +256,7 @@ def value_key(value: Any) -> Any:
 
 
 class _Identity:
-    """A key for an object that can be told from others only by being it."""
+    """A key for an object that is compared by identity."""
 
     __slots__ = ("value",)
 
@@ -271,7 +271,7 @@ class _Identity:
 
 
 def children(node: Expression) -> tuple[Expression, ...]:
-    """The nodes right below, in the order in which Python would come to them."""
+    """The child nodes, in the order in which Python evaluates them."""
     match node:
         case Apply(arguments=arguments):
             return arguments
@@ -373,11 +373,11 @@ _INFIX: dict[Any, tuple[str, int]] = {
 
 
 LONG = 40
-"""How many nodes an expression may have, written out, before only its variables are shown."""
+"""An expression with more nodes than this is shown as a function of its variables."""
 
 
 def _length(node: Expression) -> int:
-    """How many nodes it takes to write an expression out, counted no further than needed."""
+    """The number of nodes of an expression, counted only as far as `LONG`."""
     total = 1
     for child in children(node):
         total += _length(child)

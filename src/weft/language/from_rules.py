@@ -34,7 +34,7 @@ def updates_from_rules(variables: Mapping[str, Variable], rules: RuleSet) -> Upd
     """The updates that a list of rules stands for.
 
     Two rules that can hold together and disagree are an error, or, if the rules are `partial`, an
-    update that fails where both hold.
+    update that fails if both hold.
     """
     make = Expressions()
     values: dict[str, Expression] = {name: make.read(name) for name in variables}

@@ -1,7 +1,7 @@
 """What a program is: variables, heads, a step, an output and a halting condition.
 
-A program is written as a class and checked when that class is created, or, where it has parameters
-(an `__init__` that declares on `self`), when it is made by calling the class. From then on it is
+A program is written as a class and checked when that class is created, or, if it has parameters
+(an `__init__` that declares on `self`), when an instance is created. From then on it is
 immutable; interpreters and compiler read `variables`, `heads`, `updates` and `rules` from it.
 """
 
@@ -66,7 +66,7 @@ class Variable:
 
 @dataclass(frozen=True)
 class Head:
-    """An attention head. Query and key are both None where only the offset matters."""
+    """An attention head. Query and key are both None if the head selects by offset alone."""
 
     name: str
     query: str | None
@@ -118,7 +118,7 @@ class _Body(dict[str, Any]):
 
 
 def refuse_second_declaration(owner: str, name: str, old: Any, new: Any) -> None:
-    """Two declarations under one name would silently be one: two heads on one output, say."""
+    """Refuse two declarations under one name, such as two heads with the same output."""
     if isinstance(old, Declaration) and isinstance(new, Declaration):
         raise WeftError(
             f"it is declared twice, first on line {old.where.line}",
@@ -160,9 +160,9 @@ class Program(metaclass=ProgramType):
     """An algorithm, written as a transformer would run it. Subclass it to write one.
 
     Class attributes: `tokens` (names of the input tokens, or how many there are), `positions` (the
-    longest input, where a variable starts from its position), `output` (the variable that is read
-    at every position), `halt` (as in `done == 1`), `layers` (how many to run where there is no
-    `halt`), `max_layers` (after how many a program that should halt is given up), `causal` (no
+    longest input, if a variable starts from its position), `output` (the variable that is read
+    at every position), `halt` (as in `done == 1`), `layers` (how many to run if there is no
+    `halt`), `max_layers` (the limit for a program that should halt), `causal` (no
     position sees a later one) and `stop` (the token that ends generation).
 
     Example:
@@ -242,7 +242,7 @@ class Program(metaclass=ProgramType):
 
     @cached_property
     def step_function(self) -> Callable[[Any], None] | None:
-        """`step` as a function of the state alone; None where there is none."""
+        """`step` as a function of the state alone; None if the program has none."""
         function: Any = plain_step(type(self))
         if function is None or function.__code__.co_argcount == 1:
             return function  # type: ignore[no-any-return]
@@ -295,7 +295,7 @@ class Program(metaclass=ProgramType):
 
 
 def as_program(program: Program | type[Program]) -> Program:
-    """The program itself, made with its defaults where its class is given."""
+    """The program itself, or an instance with default parameters if its class is given."""
     if isinstance(program, Program):
         return program
     if isinstance(program, type) and issubclass(program, Program):

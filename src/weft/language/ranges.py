@@ -18,7 +18,7 @@ Value = int | float | frozenset[int]
 
 
 class Undefined:
-    """What a head's output holds where the head selected nothing it can give."""
+    """The value of a head's output if the head selected nothing, or no single value."""
 
     _only: Undefined | None = None
 
@@ -55,7 +55,7 @@ class Range:
         return {value: code for code, value in enumerate(self.values)}
 
     def store(self, value: Any) -> Value:
-        """The value as the variable holds it; `OutOfRange` where it cannot."""
+        """The value as the variable stores it; raises `OutOfRange` if it cannot."""
         raise NotImplementedError
 
     def nearest(self, value: Any) -> Value:

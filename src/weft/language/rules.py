@@ -1,7 +1,7 @@
 """Transition rules: `guard => variable: old -> new`, the expansion of guarded updates.
 
 A guard is a conjunction of `variable in set of values`. At most one rule of a variable holds in any
-state; where none does, the variable keeps its value. Heads' outputs are reset to undefined when a
+state; if none does, the variable keeps its value. Heads' outputs are reset to undefined when a
 layer ends, by rules of their own, one per value (ALTA paper, section 2.3).
 """
 
@@ -74,7 +74,7 @@ class RuleDiff:
 
 
 class RuleSet:
-    """Rules, in order. Iterate it, take its length, ask which fire in a state.
+    """An ordered set of rules: iterate over it, take its length, ask which fire in a state.
 
     Args:
         variables: the program's.
@@ -162,7 +162,7 @@ class RuleSet:
         return grouped
 
     def diff(self, other: RuleSet) -> RuleDiff:
-        """What this set has and the other has not, and the other way round."""
+        """The rules that only one of the two sets has, and how many both have."""
         mine, theirs = Counter(self), Counter(other)
         return RuleDiff(
             tuple((mine - theirs).elements()),
@@ -180,7 +180,7 @@ class RuleSet:
 
 
 def _overlaps(rules: list[Rule], tested: frozenset[str]) -> Iterator[tuple[Rule, Rule]]:
-    """Split the rules by the values of one variable after another until they are apart."""
+    """Split the rules by the values of one variable after another until they are disjoint."""
     names = Counter(name for rule in rules for name, _ in rule.guard if name not in tested)
     if len(rules) < 2:
         return

@@ -38,7 +38,7 @@ class FunctionSource:
 
 
 def function_source(function: Any) -> FunctionSource | None:
-    """The source of a plain Python function; None where there is none to be had."""
+    """The source of a plain Python function; None if its source is not available."""
     if not isinstance(function, FunctionType) or hasattr(function, "__wrapped__"):
         return None
     return _source_of_code(function.__code__, function.__code__.co_filename)

@@ -1,7 +1,7 @@
-"""What every object that stands for a state has in common: it cannot be used as a value.
+"""The base of all objects that stand for a state: they cannot be used as values.
 
-`names` finds escapes in the source of a step. Some cannot be seen there, as when the state is given
-to a function out of a table. Whatever then looks at the object itself ends up here.
+`state_access` finds escapes in the source of a step. Some are not visible there, as when the state
+is passed to a function from a table. Code that then uses the object itself ends up here.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The finite tables behind expressions.
 
 Every expression takes finitely many values, because every variable does. A `Table` lists them and
-says which one an expression has, given the codes of what it is computed from. Code `len(values)`
-stands for "cannot be computed" where that can happen.
+says which one an expression has, given the codes of its inputs. If an
+expression can fail, code `len(values)` stands for failure.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from weft.language.program import Variable
 from weft.language.ranges import UNDEFINED
 
 LIMIT = 1 << 18
-"""The most combinations of values over which an expression is tabulated."""
+"""The largest number of combinations of values over which an expression is tabulated."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,11 +41,11 @@ class Table:
     """The values of an expression.
 
     Attributes:
-        values: what it can be, as Python objects.
+        values: the values that it can have, as Python objects.
         fails: whether it can fail; it then has one code more than values.
-        own: whether it can fail although everything that it is computed from has a value.
+        own: whether it can fail although all of its inputs have a value.
         inputs: the expressions whose codes index `entries`, the last one fastest.
-        entries: the code for each combination; empty where the node has no inputs.
+        entries: the code for each combination; empty if the node has no inputs.
     """
 
     values: tuple[Any, ...]
@@ -174,7 +174,7 @@ class Tables:
 
 
 def truth(value: Any) -> bool | None:
-    """Whether Python takes the value for true; None where it cannot tell."""
+    """The truth value of an object; None if `bool()` raises."""
     try:
         return bool(value)
     except Exception:

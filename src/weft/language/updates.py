@@ -39,8 +39,9 @@ Test = tuple[Expression, bool]
 class Update:
     """When every test of the guard has the given outcome, `variable` takes the expression's value.
 
-    The guards of one variable's updates exclude each other; where none holds, it keeps its value.
-    Where a variable has very many, they are left as one: `whole`, with the tests in the expression.
+    The guards of a variable's updates are mutually exclusive; if none holds, it keeps its value. A
+    variable with more than `MAX_UPDATES` has a single update, `whole`, with the tests in its
+    expression.
     """
 
     guard: tuple[Test, ...]
@@ -51,18 +52,18 @@ class Update:
 
 
 MAX_UPDATES = 2000
-"""How many updates of a variable are told apart."""
+"""A variable with more updates than this has a single one, with the tests in its expression."""
 
 
 @dataclass(frozen=True, eq=False)
 class Updates:
-    """All that a step does to a position.
+    """Everything that a step does at one position.
 
     Attributes:
         variables: the program's variables.
         values: for each variable, the expression of what it holds when the step ends.
-        effects: what the step computes on the way, and where; if one cannot be computed, it fails.
-        make: the maker of these expressions, for whoever wants to build on them.
+        effects: intermediate computations with their conditions; if one fails, the step fails.
+        make: the factory of these expressions, for building further ones.
     """
 
     variables: Mapping[str, Variable]
@@ -106,7 +107,7 @@ class Updates:
         return {}
 
     def _flatten(self, variable: str, node: Expression, path: tuple[Test, ...]) -> Iterator[Update]:
-        """Every way through the choices that some state can take."""
+        """Every path through the choices that some state can take."""
         match node:
             case Choice(test=test, then=then, otherwise=otherwise):
                 known = next((held for other, held in path if other is test), None)
@@ -122,7 +123,7 @@ class Updates:
                 raise TypeError(node)
 
     def apply(self, state: Mapping[str, Any]) -> dict[str, Any]:
-        """The state after the step, heads' outputs as they were; fails where the step would."""
+        """The state after the step, with heads' outputs unchanged; raises if the step would."""
         with deep_recursion():
             return self._apply(state)
 

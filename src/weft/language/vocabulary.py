@@ -69,7 +69,7 @@ class Vocabulary:
         return self.names[number] if self.names is not None else number
 
     def parse(self, text: str) -> list[Any]:
-        """Tokens from text: characters where each name is one character, else words."""
+        """Tokens from text: characters if every name is one character, otherwise words."""
         if self.names is None:
             return [_as_number(word) for word in _words(text, single=True)]
         single = all(len(written) == 1 for written in self._by_text)

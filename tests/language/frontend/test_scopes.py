@@ -423,7 +423,7 @@ DOUBLING = "def f0(v):\n    return v\n\n\n" + "\n\n".join(
 def test_a_step_that_is_too_expensive_is_refused(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(machine, "MOST_WORK", 200_000)
+    monkeypatch.setattr(machine, "MAX_WORK", 200_000)
     with (
         within(10),
         pytest.raises(weft.WeftError, match=r"too much work|a loop does not end") as caught,

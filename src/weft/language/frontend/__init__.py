@@ -1,8 +1,9 @@
 """From the `step` function, plain Python, to guarded updates.
 
-The source is executed symbolically (`machine`): statements (`statements`, `patterns`), expressions
-(`values`) and calls (`calls`) are followed; what cannot be followed is tabulated (`opaque`, with
-`inputs` and `pieces`), and what does more than compute and assign is refused (`purity`).
+The source is executed symbolically (`machine`): statements (`statements`, `matching`), expressions
+(`values`) and calls (`calls`) are followed. What cannot be followed is tabulated (`tabulation`,
+with `dependencies` and `fragments`). Code that does more than compute and assign is refused
+(`purity`).
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from weft.errors import Location, WeftError
 from weft.language.bounded import ENDLESS
 from weft.language.expressions import deep_recursion
 from weft.language.frontend import statements
-from weft.language.frontend.machine import STATE, Exhausted, Frame, Machine, NotUnderstood
+from weft.language.frontend.machine import STATE, Exhausted, Frame, NotUnderstood, SymbolicMachine
 from weft.language.program import Program, plain_step
 from weft.language.source import free_variables, function_source
 from weft.language.updates import Updates, never_succeeds
@@ -31,7 +32,7 @@ def derive(program: Program) -> Updates:
         from weft.language.from_rules import updates_from_rules
 
         return updates_from_rules(program.variables, program.listed_rules)
-    machine = Machine(program.variables, program.name)
+    machine = SymbolicMachine(program.variables, program.name)
     program._step_has_loop  # noqa: B018  # refuses loops that could not be ended
     step = program.step_function
     if step is not None:
@@ -53,7 +54,7 @@ def derive(program: Program) -> Updates:
     return found
 
 
-def _execute(machine: Machine, program: Program, step: object) -> None:
+def _execute(machine: SymbolicMachine, program: Program, step: object) -> None:
     bound = isinstance(step, MethodType)
     function = step.__func__ if isinstance(step, MethodType) else step
     source = function_source(function)
@@ -89,7 +90,7 @@ def _location(program: Program) -> Location | None:
     return None if source is None else source.location(source.node)
 
 
-def _too_expensive(machine: Machine, program: Program) -> WeftError:
+def _too_expensive(machine: SymbolicMachine, program: Program) -> WeftError:
     if machine.endless is not None:
         return WeftError(
             f"in many states {ENDLESS}",

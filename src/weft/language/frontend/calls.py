@@ -19,9 +19,9 @@ from weft.language.frontend.machine import (
     STATE,
     Frame,
     LocalFunction,
-    Machine,
     NotUnderstood,
     Operand,
+    SymbolicMachine,
 )
 from weft.language.source import free_variables, function_source
 from weft.language.state_access import Escape, escape_error, unreadable
@@ -34,7 +34,7 @@ USUAL_DEPTH = 1000
 """Python's own limit of recursion."""
 
 
-def local_function(machine: Machine, node: ast.FunctionDef | ast.Lambda) -> LocalFunction:
+def local_function(machine: SymbolicMachine, node: ast.FunctionDef | ast.Lambda) -> LocalFunction:
     """A function as it is defined, with its defaults as they are now."""
     from weft.language.frontend import values
 
@@ -42,7 +42,7 @@ def local_function(machine: Machine, node: ast.FunctionDef | ast.Lambda) -> Loca
     return LocalFunction(node, machine.frame, defaults)
 
 
-def call(machine: Machine, node: ast.Call) -> Operand:
+def call(machine: SymbolicMachine, node: ast.Call) -> Operand:
     """The result of a call."""
     from weft.language.frontend import values
 
@@ -51,7 +51,7 @@ def call(machine: Machine, node: ast.Call) -> Operand:
     )
 
 
-def _call(machine: Machine, node: ast.Call, callee: Operand) -> Operand:
+def _call(machine: SymbolicMachine, node: ast.Call, callee: Operand) -> Operand:
     from weft.language.frontend import values
 
     where = machine.where(node)
@@ -86,7 +86,7 @@ def _call(machine: Machine, node: ast.Call, callee: Operand) -> Operand:
 
 
 def _inline(
-    machine: Machine,
+    machine: SymbolicMachine,
     node: ast.Call,
     function: Any,
     arguments: list[Operand],
@@ -109,7 +109,10 @@ def _inline(
 
 
 def _inline_local(
-    machine: Machine, local: LocalFunction, arguments: list[Operand], named: dict[str, Operand]
+    machine: SymbolicMachine,
+    local: LocalFunction,
+    arguments: list[Operand],
+    named: dict[str, Operand],
 ) -> Expression:
     """Execute a function that was defined within the step."""
     from weft.language.frontend import values
@@ -139,13 +142,13 @@ def _inline_local(
 
 
 def _frame(
-    machine: Machine, source: Any, names: Any, function: Any, bound: dict[str, Operand]
+    machine: SymbolicMachine, source: Any, names: Any, function: Any, bound: dict[str, Operand]
 ) -> Frame:
     no, none = machine.make.false, machine.make.constant(None)
     return Frame(source, names, function, bound, none, no, no, no)
 
 
-def _execute(machine: Machine, frame: Frame, body: list[ast.stmt]) -> Expression:
+def _execute(machine: SymbolicMachine, frame: Frame, body: list[ast.stmt]) -> Expression:
     from weft.language.frontend import statements
 
     machine.frames.append(frame)
@@ -155,7 +158,10 @@ def _execute(machine: Machine, frame: Frame, body: list[ast.stmt]) -> Expression
 
 
 def _bind(
-    machine: Machine, signature: inspect.Signature, arguments: list[Operand], named: dict[str, Any]
+    machine: SymbolicMachine,
+    signature: inspect.Signature,
+    arguments: list[Operand],
+    named: dict[str, Any],
 ) -> dict[str, Operand]:
     kinds = {parameter.kind for parameter in signature.parameters.values()}
     if kinds & {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}:
@@ -198,7 +204,7 @@ class Bounded:
     """
 
     function: Any
-    machine: Machine = field(compare=False)
+    machine: SymbolicMachine = field(compare=False)
     endless: dict[Any, EndlessFailure] = field(default_factory=dict, compare=False)
 
     @property
@@ -228,7 +234,7 @@ class Bounded:
 
 
 def _tabulate(
-    machine: Machine,
+    machine: SymbolicMachine,
     node: ast.Call,
     function: Any,
     arguments: list[Operand],
@@ -264,7 +270,7 @@ def _tabulate(
     return found
 
 
-def _check_method(machine: Machine, node: ast.Attribute, where: Location) -> None:
+def _check_method(machine: SymbolicMachine, node: ast.Attribute, where: Location) -> None:
     """A method that changes what it belongs to is refused before it is called."""
     from weft.language.frontend import values
 
@@ -281,8 +287,8 @@ def _name(function: Any) -> str:
 # Calls that are followed although their arguments are not plain values
 
 
-def _over_comprehension(machine: Machine, node: ast.Call, function: Any) -> Operand | None:
-    """A builtin over a comprehension whose rounds do not depend on the state."""
+def _over_comprehension(machine: SymbolicMachine, node: ast.Call, function: Any) -> Operand | None:
+    """A builtin over a comprehension whose iterations do not depend on the state."""
     if len(node.args) != 1 or not _is_one_of(function, (any, all, sum, min, max, tuple)):
         return None
     argument = node.args[0]
@@ -300,7 +306,9 @@ def _is_one_of(function: Any, functions: tuple[Any, ...]) -> bool:
     return any(function is known for known in functions)
 
 
-def _until(machine: Machine, stop_at: bool, rest: Iterator[Callable[[], Expression]]) -> Expression:
+def _until(
+    machine: SymbolicMachine, stop_at: bool, rest: Iterator[Callable[[], Expression]]
+) -> Expression:
     """`any` and `all`, which stop where Python stops."""
     thunk = next(rest, None)
     if thunk is None:
@@ -317,7 +325,7 @@ def _until(machine: Machine, stop_at: bool, rest: Iterator[Callable[[], Expressi
 
 
 def _of_items(
-    machine: Machine, function: Any, items: list[Expression], where: Location
+    machine: SymbolicMachine, function: Any, items: list[Expression], where: Location
 ) -> Operand | None:
     from weft.language.frontend import values
 
@@ -333,7 +341,7 @@ def _of_items(
 
 
 def _over_items(
-    machine: Machine, function: Any, arguments: list[Operand], where: Location
+    machine: SymbolicMachine, function: Any, arguments: list[Operand], where: Location
 ) -> Operand | None:
     """Builtins over tuples of known length, whatever is in them."""
     from weft.language.frontend import values
@@ -356,7 +364,7 @@ def _over_items(
 
 
 def _unrolled(
-    machine: Machine, node: ast.GeneratorExp | ast.ListComp
+    machine: SymbolicMachine, node: ast.GeneratorExp | ast.ListComp
 ) -> list[Callable[[], Expression]]:
     """The elements of a comprehension over items that do not depend on the state."""
     from weft.language.frontend import statements, values

@@ -1,4 +1,4 @@
-"""What a piece of Python depends on, and how it is run where these have values."""
+"""What a fragment of Python depends on, and how to run it for given values of these inputs."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from weft.language.frontend.machine import (
     STATE,
     EscapedState,
     LocalFunction,
-    Machine,
     NotUnderstood,
+    SymbolicMachine,
 )
 from weft.language.state_access import (
     Access,
@@ -44,7 +44,7 @@ VALUE = "__weft_value"
 """What the value of a tabulated expression is called in its namespace."""
 
 
-def unknown_variable(machine: Machine, name: str, where: Location) -> WeftError:
+def unknown_variable(machine: SymbolicMachine, name: str, where: Location) -> WeftError:
     """The step names a variable that the program does not have."""
     return WeftError(
         f"there is no variable '{name}'",
@@ -55,9 +55,9 @@ def unknown_variable(machine: Machine, name: str, where: Location) -> WeftError:
 
 
 class Inputs:
-    """What a piece of syntax depends on, and how to run it in one state."""
+    """What a fragment of syntax depends on, and how to run it in one state."""
 
-    def __init__(self, machine: Machine, root: ast.AST, reason: NotUnderstood) -> None:
+    def __init__(self, machine: SymbolicMachine, root: ast.AST, reason: NotUnderstood) -> None:
         self.machine = machine
         self.reason = reason
         self.symbolic: dict[tuple[str, str], Expression] = {}
@@ -94,7 +94,7 @@ class Inputs:
             self.symbolic["local", name] = self.machine.known(found)
 
     def _add_function(self, name: str, function: LocalFunction) -> None:
-        """A function is defined again where the piece runs: its names must mean the same there."""
+        """Redefine a function for the fragment; its names must mean the same there."""
         from weft.language.frontend.values import find, find_from
 
         machine, free = self.machine, _free_names(function.node)
@@ -114,7 +114,7 @@ class Inputs:
     def _add_access(self, node: ast.Attribute | ast.Subscript) -> None:
         assert isinstance(node.value, ast.Name)
         variable = state_name(node, node.value.id)
-        if variable is not None:  # a computed name is found when the piece is executed
+        if variable is not None:  # a computed name is found when the fragment is executed
             self.add_variable(variable, node, not isinstance(node.ctx, ast.Load))
 
     def _add_call(self, node: ast.Call) -> None:
@@ -130,7 +130,7 @@ class Inputs:
                     self.add_variable(use.name, node, use.writes)
 
     def _called(self, node: ast.expr) -> Any:
-        """The function that a name stands for, where it is known."""
+        """The function that a name stands for, if it is known."""
         from weft.language.frontend.values import find
 
         found = find(self.machine, node.id) if isinstance(node, ast.Name) else None
@@ -144,7 +144,7 @@ class Inputs:
             yield from uses(helper, place)
 
     def add_variable(self, name: str, node: ast.AST, writes: bool = False) -> None:
-        """Let the piece use a variable."""
+        """Let the fragment use a variable."""
         machine = self.machine
         if name not in machine.variables:
             raise unknown_variable(machine, name, machine.where(node))
@@ -165,7 +165,7 @@ class Inputs:
                 raise self.reason
 
     def definitions(self) -> Iterator[ast.stmt]:
-        """The functions defined in the step that the piece uses, defined again."""
+        """The functions defined in the step that the fragment uses, defined again."""
         for name, function in self._functions.items():
             node = copy.deepcopy(function.node)
             node.args.defaults = [
@@ -178,7 +178,7 @@ class Inputs:
                 yield node
 
     def run(self, code: CodeType, values: list[Any]) -> Any:
-        """Execute the piece where its inputs have these values."""
+        """Execute the fragment with these values of its inputs."""
         frame = self.machine.frame
         around = frame.function.__globals__ if frame.function is not None else {}
         given = dict(zip(self.symbolic, values, strict=True))
@@ -210,7 +210,7 @@ class Inputs:
         except Escaped:
             pass
         _, written, missing, escaped = box.__content__
-        if escaped:  # a handler of the piece may have taken the exception
+        if escaped:  # a handler of the fragment may have taken the exception
             raise EscapedState(escaped[0])
         if missing:
             raise Unforeseen(missing[0])

@@ -1,8 +1,8 @@
-"""A piece of Python that runs by itself, in one state: its state, its returns, its rounds.
+"""A fragment of Python that runs by itself, in one state: its state, its returns, its iterations.
 
-What cannot be followed symbolically is executed as it stands (`opaque`). The piece is rewritten a
-little first, so that it can run outside its function: a `return` is raised, and the rounds of loops
-are counted as work.
+Code that cannot be followed symbolically is executed as it stands (`tabulation`). The fragment is
+first rewritten so that it can run outside its function: a `return` is raised, and the iterations of
+loops are counted as work.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NoReturn
 
 from weft.language.expressions import FAILED, Failure, value_key
-from weft.language.frontend.machine import Machine
+from weft.language.frontend.machine import SymbolicMachine
 from weft.language.state import StateObject
 
 RETURN = "__weft_return"
@@ -21,7 +21,7 @@ OVER = "__weft_over"
 
 
 class Returned(BaseException):
-    """A `return` within a piece; not an `Exception`, so that no handler of the piece takes it."""
+    """A `return` within a fragment; not an `Exception`, so no handler there catches it."""
 
     def __init__(self, value: Any = None) -> None:
         super().__init__()
@@ -29,7 +29,7 @@ class Returned(BaseException):
 
 
 class Unforeseen(BaseException):
-    """A piece uses a variable that its syntax does not show; no handler of the piece takes it."""
+    """A fragment uses a variable that its syntax does not show; no handler catches it."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
@@ -37,11 +37,11 @@ class Unforeseen(BaseException):
 
 
 class Escaped(BaseException):
-    """A piece uses its state as a value; no handler of the piece takes it."""
+    """A fragment uses its state as a value; no handler catches it."""
 
 
 class Box(StateObject):
-    """A state for a piece: the variables it may use, and which of them it wrote."""
+    """A state for a fragment: the variables it may use, and which of them it wrote."""
 
     __content__: tuple[dict[str, Any], dict[str, Any], list[str], list[str]]
 
@@ -74,10 +74,10 @@ def _foreseen(box: Box, name: str) -> str:
     return name
 
 
-class Piece:
-    """A piece of a step as a function of variables: gives what it returned, bound and wrote.
+class Fragment:
+    """A fragment of a step as a function of variables: gives what it returned, bound and wrote.
 
-    Pieces are computed from the results of other pieces, so each result is computed just once.
+    Fragments are computed from the results of other fragments, so each result is computed once.
     """
 
     def __init__(self, text: str, run: Callable[..., Any]) -> None:
@@ -104,9 +104,9 @@ class Piece:
 
 
 class Ticker:
-    """Counts the rounds of loops as work, of which a derivation may do so much."""
+    """Counts the iterations of loops as work, which a derivation has a limit of."""
 
-    def __init__(self, machine: Machine) -> None:
+    def __init__(self, machine: SymbolicMachine) -> None:
         self.machine = machine
 
     def over(self, items: Iterable[Any]) -> Iterator[Any]:
@@ -116,12 +116,12 @@ class Ticker:
             yield item
 
     def tick(self) -> None:
-        """Count a round."""
+        """Count an iteration."""
         self.machine.spend(1)
 
 
 class Rewriter(ast.NodeTransformer):
-    """Makes a piece fit to run on its own: returns are raised, rounds of loops counted."""
+    """Makes a fragment fit to run on its own: returns are raised, iterations of loops counted."""
 
     def visit_Return(self, node: ast.Return) -> ast.AST:
         call = ast.Call(ast.Name(RETURN, ast.Load()), [node.value] if node.value else [], [])
@@ -159,7 +159,7 @@ class InnerRewriter(Rewriter):
 
 
 def own_jumps(node: ast.AST) -> Iterator[ast.AST]:
-    """The `break` and `continue` that leave the piece itself, not a loop within it."""
+    """The `break` and `continue` that leave the fragment itself, not a loop within it."""
     if isinstance(node, (ast.Break, ast.Continue)):
         yield node
     elif isinstance(node, (ast.For, ast.While)):

@@ -34,7 +34,7 @@ Result = TypeVar("Result")
 
 
 class NotUnderstood(Exception):
-    """A construct that cannot be followed symbolically; whoever can tabulate it does so."""
+    """A construct that cannot be followed symbolically; callers tabulate it if they can."""
 
     def __init__(self, reason: str, where: Location | None = None, remedy: str = "") -> None:
         super().__init__(reason)
@@ -43,12 +43,12 @@ class NotUnderstood(Exception):
         self.remedy = remedy
 
 
-MOST_WORK = 10_000_000
-"""How much a derivation may do: entries of tables, rounds of tabulated loops, tests on paths."""
+MAX_WORK = 10_000_000
+"""Limit of the work of a derivation: table entries, iterations of tabulated loops, tests."""
 ENDLESS_WORK = 10 * ROUNDS
-"""What it counts for that a loop does not end in a state."""
+"""Work counted for a state in which a loop does not end."""
 STEP_WORK = 20
-"""What it counts for to follow one piece of syntax."""
+"""Work counted for following one syntax node."""
 
 
 class Exhausted(BaseException):
@@ -107,7 +107,7 @@ class Snapshot:
 
 
 @dataclass
-class Machine:
+class SymbolicMachine:
     """A symbolic execution of one step."""
 
     variables: Mapping[str, Variable]
@@ -136,7 +136,7 @@ class Machine:
         return self.frames[-1]
 
     def where(self, node: Any) -> Location:
-        """Where a piece of syntax of the current function stands."""
+        """Where a fragment of syntax of the current function stands."""
         return self.frame.source.location(node)
 
     # Values
@@ -233,7 +233,7 @@ class Machine:
     def spend(self, work: int) -> None:
         """Count work; a step that takes too much of it is given up rather than left to run."""
         self.work += 0 if self.finished else work
-        if self.work > MOST_WORK:
+        if self.work > MAX_WORK:
             raise Exhausted
 
     def spend_endless(self, where: Location) -> None:
@@ -325,7 +325,7 @@ class Machine:
     def attempt(
         self, action: Callable[[], Result], fallback: Callable[[NotUnderstood], Result]
     ) -> Result:
-        """Try to follow something; where that fails, forget the attempt and do the other thing."""
+        """Try to follow something; if that fails, undo the attempt and do the alternative."""
         self.spend(STEP_WORK + len(self.path))
         before, path, depth = self._snapshot(), self.path, len(self.frames)
         effects = len(self.effects)

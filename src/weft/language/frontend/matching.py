@@ -8,12 +8,14 @@ from collections.abc import Callable
 
 from weft.language.expressions import Expression
 from weft.language.frontend import values
-from weft.language.frontend.machine import Machine, NotUnderstood
+from weft.language.frontend.machine import NotUnderstood, SymbolicMachine
 
-Body = Callable[[Machine, list[ast.stmt]], None]
+Body = Callable[[SymbolicMachine, list[ast.stmt]], None]
 
 
-def match(machine: Machine, subject: Expression, cases: list[ast.match_case], body: Body) -> None:
+def match(
+    machine: SymbolicMachine, subject: Expression, cases: list[ast.match_case], body: Body
+) -> None:
     """The first case that fits is executed, the others are not."""
     if not cases:
         return
@@ -34,7 +36,7 @@ def match(machine: Machine, subject: Expression, cases: list[ast.match_case], bo
     )
 
 
-def fits(machine: Machine, pattern: ast.pattern, subject: Expression) -> Expression:
+def fits(machine: SymbolicMachine, pattern: ast.pattern, subject: Expression) -> Expression:
     """Whether a pattern fits."""
     make = machine.make
     where = machine.where(pattern)
@@ -60,7 +62,7 @@ def fits(machine: Machine, pattern: ast.pattern, subject: Expression) -> Express
     raise NotUnderstood(f"a pattern of kind {type(pattern).__name__}", where)
 
 
-def bind(machine: Machine, pattern: ast.pattern, subject: Expression) -> None:
+def bind(machine: SymbolicMachine, pattern: ast.pattern, subject: Expression) -> None:
     """Bind the names of a pattern that fits."""
     match pattern:
         case ast.MatchAs(pattern=inner, name=name):
@@ -77,7 +79,7 @@ def bind(machine: Machine, pattern: ast.pattern, subject: Expression) -> None:
 
 
 def _items(
-    machine: Machine, pattern: ast.pattern, patterns: list[ast.pattern], subject: Expression
+    machine: SymbolicMachine, pattern: ast.pattern, patterns: list[ast.pattern], subject: Expression
 ) -> list[tuple[ast.pattern, Expression]]:
     items = values.elements(subject)
     starred = any(isinstance(inner, ast.MatchStar) for inner in patterns)

@@ -12,7 +12,7 @@ from weft.errors import Location, WeftError
 from weft.language.expressions import Constant, Expression
 
 if TYPE_CHECKING:
-    from weft.language.frontend.machine import Machine
+    from weft.language.frontend.machine import SymbolicMachine
 
 UNFIT = (
     ast.With,
@@ -48,7 +48,7 @@ IN_PLACE = {
 MUTABLE = (list, dict, set, bytearray)
 
 
-def refuse(machine: Machine, where: Location, why: str) -> WeftError:
+def refuse(machine: SymbolicMachine, where: Location, why: str) -> WeftError:
     """The error for a step that does more than compute and assign."""
     return WeftError(
         f"a step may only compute and assign; {why}",
@@ -58,7 +58,7 @@ def refuse(machine: Machine, where: Location, why: str) -> WeftError:
     )
 
 
-def check_function(machine: Machine, function: Any, where: Location) -> None:
+def check_function(machine: SymbolicMachine, function: Any, where: Location) -> None:
     """A function that does something, or answers differently each time, has no table."""
     name = getattr(function, "__name__", "this function")
     this = getattr(function, "__self__", None)
@@ -82,7 +82,7 @@ def _is_one_of(function: Any, functions: set[Any]) -> bool:
         return False
 
 
-def check_method(machine: Machine, owner: Expression, method: str, where: Location) -> None:
+def check_method(machine: SymbolicMachine, owner: Expression, method: str, where: Location) -> None:
     """A method that changes the list, dictionary or set that it belongs to."""
     if method not in IN_PLACE:
         return
@@ -91,7 +91,7 @@ def check_method(machine: Machine, owner: Expression, method: str, where: Locati
         raise refuse(machine, where, f"{method} changes something in place")
 
 
-def check_not_mutable(machine: Machine, node: Expression, where: Location) -> None:
+def check_not_mutable(machine: SymbolicMachine, node: Expression, where: Location) -> None:
     """`+=` on a list changes it for everyone who holds it."""
     values = [node.value] if isinstance(node, Constant) else machine.tables.of(node).values
     for value in values:
@@ -99,7 +99,7 @@ def check_not_mutable(machine: Machine, node: Expression, where: Location) -> No
             raise refuse(machine, where, f"this changes a {type(value).__name__} in place")
 
 
-def check_piece(machine: Machine, root: ast.AST) -> None:
+def check_fragment(machine: SymbolicMachine, root: ast.AST) -> None:
     """Syntax that is to be executed as it stands."""
     from weft.language.frontend.values import find
 
@@ -127,7 +127,7 @@ def check_piece(machine: Machine, root: ast.AST) -> None:
                     check_function(machine, attribute, machine.where(node))
 
 
-def check_results(machine: Machine, node: Expression, where: Location) -> None:
+def check_results(machine: SymbolicMachine, node: Expression, where: Location) -> None:
     """A value that is used up by looking at it (an iterator) has no table."""
     from weft.language.frontend.machine import NotUnderstood
 

@@ -13,22 +13,20 @@ from weft.errors import Location
 from weft.language.bounded import ENDLESS
 from weft.language.definition import head_write_error
 from weft.language.expressions import Constant, EndlessFailure, Expression, Failure
-from weft.language.frontend import matching as patterns
-from weft.language.frontend import purity, values
-from weft.language.frontend import tabulation as opaque
+from weft.language.frontend import matching, purity, tabulation, values
 from weft.language.frontend.calls import local_function
 from weft.language.frontend.machine import (
     STATE,
     Fork,
     LocalFunction,
-    Machine,
     NotUnderstood,
     Operand,
+    SymbolicMachine,
 )
 from weft.language.frontend.values import LONGEST
 
 
-def block(machine: Machine, body: list[ast.stmt]) -> None:
+def block(machine: SymbolicMachine, body: list[ast.stmt]) -> None:
     """Statements one after the other, as far as they are reached."""
     for place, statement in enumerate(body):
         rest = body[place:]
@@ -39,28 +37,28 @@ def block(machine: Machine, body: list[ast.stmt]) -> None:
             return
 
 
-def block_live(machine: Machine, body: list[ast.stmt]) -> None:
+def block_live(machine: SymbolicMachine, body: list[ast.stmt]) -> None:
     """Statements that are surely reached."""
     follow(machine, body[0])
     block(machine, body[1:])
 
 
-def _may_stop(machine: Machine) -> bool:
+def _may_stop(machine: SymbolicMachine) -> bool:
     frame = machine.frame
     return not all(
         isinstance(flag, Constant) for flag in (frame.returned, frame.broke, frame.continued)
     )
 
 
-def follow(machine: Machine, node: ast.stmt) -> None:
+def follow(machine: SymbolicMachine, node: ast.stmt) -> None:
     """One statement; what cannot be followed is tabulated as a whole."""
     machine.attempt(
         lambda: _follow(machine, node),
-        lambda reason: opaque.tabulate_statement(machine, node, reason),
+        lambda reason: tabulation.tabulate_statement(machine, node, reason),
     )
 
 
-def _follow(machine: Machine, node: ast.stmt) -> None:
+def _follow(machine: SymbolicMachine, node: ast.stmt) -> None:
     match node:
         case ast.If(test=test, body=body, orelse=orelse):
             machine.branch(
@@ -93,7 +91,7 @@ def _follow(machine: Machine, node: ast.stmt) -> None:
         case ast.Continue():
             machine.frame.continued = machine.make.true
         case ast.Match(subject=subject, cases=cases):
-            patterns.match(machine, values.value(machine, subject), cases, block)
+            matching.match(machine, values.value(machine, subject), cases, block)
         case ast.FunctionDef(name=name):
             if node.decorator_list:
                 raise NotUnderstood("a decorated function", machine.where(node))
@@ -128,7 +126,7 @@ class Raises:
         raise Failure(f"`{self.what}` is reached")
 
 
-def assign(machine: Machine, target: ast.expr, found: Operand) -> None:
+def assign(machine: SymbolicMachine, target: ast.expr, found: Operand) -> None:
     """Bind a name, write a variable, or take a tuple apart."""
     where = machine.where(target)
     match target:
@@ -154,7 +152,7 @@ def assign(machine: Machine, target: ast.expr, found: Operand) -> None:
 
 
 def _write(
-    machine: Machine, target: ast.Attribute | ast.Subscript, found: Operand, where: Location
+    machine: SymbolicMachine, target: ast.Attribute | ast.Subscript, found: Operand, where: Location
 ) -> None:
     variable = values.variable_named(machine, target)
     if machine.variables[variable].is_head:
@@ -165,7 +163,9 @@ def _write(
     machine.write(variable, found, where)
 
 
-def _unpack(machine: Machine, found: Operand, count: int, where: Location) -> list[Expression]:
+def _unpack(
+    machine: SymbolicMachine, found: Operand, count: int, where: Location
+) -> list[Expression]:
     if not isinstance(found, Expression):
         raise NotUnderstood("something that is not a tuple is taken apart", where)
     items = values.items_of(machine, found)
@@ -190,7 +190,7 @@ def _unpacker(count: int) -> Callable[[Any], tuple[Any, ...]]:
 
 
 def _augment(
-    machine: Machine,
+    machine: SymbolicMachine,
     node: ast.AugAssign,
     target: ast.expr,
     function: Callable[[Any, Any], Any],
@@ -214,7 +214,7 @@ def _loaded(target: ast.expr) -> ast.expr:
     raise TypeError(target)
 
 
-def _follow_bare(machine: Machine, value: ast.expr) -> None:
+def _follow_bare(machine: SymbolicMachine, value: ast.expr) -> None:
     if isinstance(value, ast.Constant):  # a docstring
         return
     gives_state = isinstance(value, ast.Call) and any(
@@ -229,10 +229,10 @@ def _follow_bare(machine: Machine, value: ast.expr) -> None:
     values.operand(machine, value)
 
 
-def _follow_for(machine: Machine, node: ast.For) -> None:
+def _follow_for(machine: SymbolicMachine, node: ast.For) -> None:
     items = values.items_of(machine, values.operand(machine, node.iter))
     if items is None:
-        raise NotUnderstood("a loop whose rounds depend on the state", machine.where(node.iter))
+        raise NotUnderstood("a loop whose iterations depend on the state", machine.where(node.iter))
 
     def round_(item: Expression) -> None:
         assign(machine, node.target, item)
@@ -245,34 +245,38 @@ def _follow_for(machine: Machine, node: ast.For) -> None:
     _leave_loop(machine, node.orelse)
 
 
-def _follow_while(machine: Machine, node: ast.While) -> None:
+def _follow_while(machine: SymbolicMachine, node: ast.While) -> None:
     frame, yes = machine.frame, machine.make.true
     for _ in range(LONGEST):
         if frame.returned is yes or frame.broke is yes:
             return _leave_loop(machine, node.orelse)
         if _may_stop(machine):
-            raise NotUnderstood("a loop whose rounds depend on the state", machine.where(node.test))
+            raise NotUnderstood(
+                "a loop whose iterations depend on the state", machine.where(node.test)
+            )
         test = values.value(machine, node.test)
         decided = machine.decided(machine.known(test))
         if decided is None:
-            raise NotUnderstood("a loop whose rounds depend on the state", machine.where(node.test))
+            raise NotUnderstood(
+                "a loop whose iterations depend on the state", machine.where(node.test)
+            )
         if not decided:
             return _leave_loop(machine, node.orelse)
         before = {**machine.values}, {**frame.locals}
         block(machine, node.body)
         frame.continued = machine.make.false
         if before == (machine.values, frame.locals) and not _may_stop(machine):
-            if frame.returned is not yes and frame.broke is not yes:  # every round is this one
+            if frame.returned is not yes and frame.broke is not yes:  # every iteration is this one
                 where = machine.where(node)
                 machine.computed(machine.make.apply(EndlessHere(where), where=where))
                 frame.returned = yes
                 return None
-    raise NotUnderstood(f"a loop of more than {LONGEST:,} rounds", machine.where(node))
+    raise NotUnderstood(f"a loop of more than {LONGEST:,} iterations", machine.where(node))
 
 
 @dataclass(frozen=True)
 class EndlessHere:
-    """A loop whose rounds change nothing: it fails where it is reached."""
+    """A loop whose iterations change nothing: it fails when it is reached."""
 
     where: Location
 
@@ -280,8 +284,8 @@ class EndlessHere:
         raise EndlessFailure(ENDLESS, self.where)
 
 
-def _leave_loop(machine: Machine, orelse: list[ast.stmt]) -> None:
-    """`else` runs where the loop was not left by `break`; a `break` in it is the outer loop's."""
+def _leave_loop(machine: SymbolicMachine, orelse: list[ast.stmt]) -> None:
+    """`else` runs if the loop was not left by `break`; a `break` in it is the outer loop's."""
     broke = machine.frame.broke
     machine.frame.broke = machine.frame.continued = machine.make.false
     if orelse:
@@ -292,7 +296,7 @@ def _leave_loop(machine: Machine, orelse: list[ast.stmt]) -> None:
         )
 
 
-def _follow_import(machine: Machine, node: ast.Import | ast.ImportFrom) -> None:
+def _follow_import(machine: SymbolicMachine, node: ast.Import | ast.ImportFrom) -> None:
     for alias in node.names:
         if isinstance(node, ast.Import):
             module: Any = importlib.import_module(alias.name)

@@ -1,9 +1,8 @@
 """Python that cannot be followed is executed as it stands, once for every combination of inputs.
 
-A piece of syntax (an expression, or a statement such as a `while` loop) becomes a function of just
-the variables that it depends on, and that function becomes a table. The piece runs in a namespace
-of its own, in which names stand for the values that they have in one state; what it binds, writes
-or returns is read off afterwards.
+A fragment (an expression, or a statement such as a `while` loop) becomes a function of the
+variables that it depends on, and that function a table. It runs in a namespace in which names have
+their values in one state; what it binds, writes or returns is read off afterwards.
 """
 
 from __future__ import annotations
@@ -27,19 +26,21 @@ from weft.language.expressions import (
 )
 from weft.language.frontend import purity
 from weft.language.frontend.dependencies import VALUE, Inputs
-from weft.language.frontend.fragments import Piece, Rewriter, Unforeseen, catches_all, own_jumps
+from weft.language.frontend.fragments import Fragment, Rewriter, Unforeseen, catches_all, own_jumps
 from weft.language.frontend.machine import (
     EscapedState,
     Fork,
-    Machine,
     NotUnderstood,
+    SymbolicMachine,
 )
 from weft.language.ranges import UNDEFINED
 from weft.language.state_access import Escape, escape_error
 from weft.language.tables import LIMIT
 
 
-def tabulate_expression(machine: Machine, node: ast.expr, reason: NotUnderstood) -> Expression:
+def tabulate_expression(
+    machine: SymbolicMachine, node: ast.expr, reason: NotUnderstood
+) -> Expression:
     """An expression as a table over what it reads."""
     if isinstance(node, (ast.Name, ast.Constant, ast.Starred, ast.Lambda)):
         raise reason
@@ -65,7 +66,7 @@ def _always_fails(_: Any) -> Any:
     raise Failure
 
 
-def tabulate_statement(machine: Machine, node: ast.stmt, reason: NotUnderstood) -> None:
+def tabulate_statement(machine: SymbolicMachine, node: ast.stmt, reason: NotUnderstood) -> None:
     """A statement as a table from what it reads to what it binds, writes and returns."""
     if next(own_jumps(node), None) is not None or catches_all(node):
         raise reason
@@ -81,8 +82,8 @@ def tabulate_statement(machine: Machine, node: ast.stmt, reason: NotUnderstood) 
     _tabulate(machine, node, node, reason).take(machine, machine.where(node))
 
 
-def _open_test(machine: Machine, root: ast.AST) -> Expression | None:
-    """What must be known before it is known which functions the names of a piece stand for."""
+def _open_test(machine: SymbolicMachine, root: ast.AST) -> Expression | None:
+    """What must be known before it is known which functions the names of a fragment stand for."""
     from weft.language.frontend.values import find
 
     for node in ast.walk(root):
@@ -93,9 +94,9 @@ def _open_test(machine: Machine, root: ast.AST) -> Expression | None:
 
 
 class _Found:
-    """The results of a piece, as expressions."""
+    """The results of a fragment, as expressions."""
 
-    def __init__(self, machine: Machine, node: Expression, where: Location) -> None:
+    def __init__(self, machine: SymbolicMachine, node: Expression, where: Location) -> None:
         self.node = node
         outcomes = machine.tables.of(node).values
         make = machine.make
@@ -121,7 +122,7 @@ class _Found:
         self.returns = any(outcome[0] for outcome in outcomes)
         self.returned, self.result = item(_Picker(0)), item(_Picker(1))
 
-    def take(self, machine: Machine, where: Location) -> None:
+    def take(self, machine: SymbolicMachine, where: Location) -> None:
         """Bind names, write variables, return."""
         make = machine.make
         for name, value in self.bound.items():
@@ -136,7 +137,7 @@ class _Found:
 
 
 class _Picker:
-    """Takes one part out of a piece's results."""
+    """Takes one part out of a fragment's results."""
 
     _made: dict[tuple[int, str, bool], _Picker] = {}
 
@@ -158,9 +159,9 @@ class _Picker:
 
 
 def _tabulate(
-    machine: Machine, statement: ast.stmt, shown: ast.AST, reason: NotUnderstood
+    machine: SymbolicMachine, statement: ast.stmt, shown: ast.AST, reason: NotUnderstood
 ) -> _Found:
-    purity.check_piece(machine, shown)
+    purity.check_fragment(machine, shown)
     _check_handlers(machine, shown)
     inputs = Inputs(machine, shown, reason)
     body = [*inputs.definitions(), copy.deepcopy(statement)]
@@ -178,8 +179,8 @@ def _tabulate(
             raise escape_error(machine.owner, escape) from None
 
 
-def _check_handlers(machine: Machine, root: ast.AST) -> None:
-    """`except E as name` unbinds the name at its end, which the results of a piece do not show."""
+def _check_handlers(machine: SymbolicMachine, root: ast.AST) -> None:
+    """`except E as name` unbinds the name at its end, which a fragment's results do not show."""
     for node in ast.walk(root):
         if isinstance(node, ast.ExceptHandler) and node.name in machine.frame.locals:
             what = f"the exception is named '{node.name}', as something else is"
@@ -187,9 +188,9 @@ def _check_handlers(machine: Machine, root: ast.AST) -> None:
 
 
 def _as_function(
-    machine: Machine, inputs: Inputs, code: CodeType, text: str, where: Location
+    machine: SymbolicMachine, inputs: Inputs, code: CodeType, text: str, where: Location
 ) -> Expression:
-    """The piece over the variables below its inputs, on its path; or over its inputs."""
+    """The fragment over the variables below its inputs, on its path; or over its inputs."""
     values = list(inputs.symbolic.values())
     path = machine.path
     below = _reads_below([*values, *(test for test, _ in path)])
@@ -204,11 +205,11 @@ def _as_function(
 
     if _count(machine, below) <= LIMIT:
         arguments: tuple[Expression, ...] = tuple(below)
-        piece = Piece(text, over_variables)
+        fragment = Fragment(text, over_variables)
     else:
         arguments = tuple(values)
-        piece = Piece(text, lambda *given: inputs.run(code, list(given)))
-    found = machine.make.apply(piece, *arguments, where=where, lazy=True)
+        fragment = Fragment(text, lambda *given: inputs.run(code, list(given)))
+    found = machine.make.apply(fragment, *arguments, where=where, lazy=True)
     machine.tabulated(found, where)
     purity.check_results(machine, found, where)
     table = machine.tables.of(found)
@@ -228,5 +229,5 @@ def _reads_below(nodes: list[Expression]) -> list[Read]:
     return [node for node in walk(*nodes) if isinstance(node, Read)]
 
 
-def _count(machine: Machine, nodes: list[Read]) -> int:
+def _count(machine: SymbolicMachine, nodes: list[Read]) -> int:
     return math.prod(machine.tables.of(node).codes for node in nodes)

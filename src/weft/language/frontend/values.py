@@ -12,20 +12,19 @@ from typing import Any
 
 from weft.language.bounded import ROUNDS
 from weft.language.expressions import Apply, Choice, Constant, Expression
-from weft.language.frontend import calls
-from weft.language.frontend import tabulation as opaque
+from weft.language.frontend import calls, tabulation
 from weft.language.frontend.dependencies import unknown_variable
 from weft.language.frontend.machine import (
     STATE,
     Fork,
     Frame,
-    Machine,
     NotUnderstood,
     Operand,
+    SymbolicMachine,
 )
 
 LONGEST = ROUNDS
-"""How many rounds of a loop are unrolled."""
+"""How many iterations of a loop are unrolled."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +77,7 @@ COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
 }
 
 
-def value(machine: Machine, node: ast.expr) -> Expression:
+def value(machine: SymbolicMachine, node: ast.expr) -> Expression:
     """The value of an expression; what cannot be followed is tabulated."""
 
     def as_value(found: Operand) -> Expression:
@@ -90,15 +89,15 @@ def value(machine: Machine, node: ast.expr) -> Expression:
     return machine.each(operand(machine, node), as_value)  # type: ignore[no-any-return]
 
 
-def operand(machine: Machine, node: ast.expr) -> Operand:
+def operand(machine: SymbolicMachine, node: ast.expr) -> Operand:
     """Like `value`, but it may also be the state, or a function defined in the step."""
     return machine.attempt(
         lambda: _follow(machine, node),
-        lambda reason: opaque.tabulate_expression(machine, node, reason),
+        lambda reason: tabulation.tabulate_expression(machine, node, reason),
     )
 
 
-def _follow(machine: Machine, node: ast.expr) -> Operand:
+def _follow(machine: SymbolicMachine, node: ast.expr) -> Operand:
     where = machine.where(node)
     match node:
         case ast.Constant(value=constant):
@@ -141,11 +140,13 @@ def _follow(machine: Machine, node: ast.expr) -> Operand:
     raise NotUnderstood(f"{type(node).__name__} cannot be followed", where)
 
 
-def _follow_access(machine: Machine, node: ast.Attribute | ast.Subscript) -> Operand:
+def _follow_access(machine: SymbolicMachine, node: ast.Attribute | ast.Subscript) -> Operand:
     return machine.each(operand(machine, node.value), lambda owner: _access(machine, node, owner))
 
 
-def _access(machine: Machine, node: ast.Attribute | ast.Subscript, owner: Operand) -> Operand:
+def _access(
+    machine: SymbolicMachine, node: ast.Attribute | ast.Subscript, owner: Operand
+) -> Operand:
     where = machine.where(node)
     if owner is STATE:
         return machine.read(variable_named(machine, node))
@@ -163,7 +164,7 @@ def _access(machine: Machine, node: ast.Attribute | ast.Subscript, owner: Operan
     return machine.apply(operator.getitem, owner, index, where=where)
 
 
-def _bounds(machine: Machine, node: ast.Slice) -> slice:
+def _bounds(machine: SymbolicMachine, node: ast.Slice) -> slice:
     """A slice whose bounds do not depend on the state."""
     bounds = []
     for part in (node.lower, node.upper, node.step):
@@ -174,8 +175,8 @@ def _bounds(machine: Machine, node: ast.Slice) -> slice:
     return slice(*bounds)
 
 
-def variable_named(machine: Machine, node: ast.Attribute | ast.Subscript) -> str:
-    """The variable in `z.name` or `z[name]`, where the name does not depend on the state."""
+def variable_named(machine: SymbolicMachine, node: ast.Attribute | ast.Subscript) -> str:
+    """The variable in `z.name` or `z[name]`, if the name does not depend on the state."""
     where = machine.where(node)
     if isinstance(node, ast.Attribute):
         variable = node.attr
@@ -197,7 +198,7 @@ def _attribute_getter(attribute: str) -> Callable[[Any], Any]:
     return _GETTERS.setdefault(attribute, operator.attrgetter(attribute))
 
 
-def _follow_display(machine: Machine, node: ast.Set | ast.List | ast.Dict) -> Expression:
+def _follow_display(machine: SymbolicMachine, node: ast.Set | ast.List | ast.Dict) -> Expression:
     """A set, list or dictionary of constants; one that depends on the state is tabulated."""
     if isinstance(node, ast.Dict):
         parts = [*node.keys, *node.values]
@@ -216,7 +217,7 @@ def _follow_display(machine: Machine, node: ast.Set | ast.List | ast.Dict) -> Ex
     return machine.make.constant(made)
 
 
-def _follow_bool(machine: Machine, conjunction: bool, nodes: list[ast.expr]) -> Expression:
+def _follow_bool(machine: SymbolicMachine, conjunction: bool, nodes: list[ast.expr]) -> Expression:
     first = value(machine, nodes[0])
     if len(nodes) == 1:
         return first
@@ -230,7 +231,10 @@ def _follow_bool(machine: Machine, conjunction: bool, nodes: list[ast.expr]) -> 
 
 
 def _follow_compare(
-    machine: Machine, left: Expression, rest: list[tuple[ast.cmpop, ast.expr]], node: ast.expr
+    machine: SymbolicMachine,
+    left: Expression,
+    rest: list[tuple[ast.cmpop, ast.expr]],
+    node: ast.expr,
 ) -> Expression:
     (op, right_node), *more = rest
     right = value(machine, right_node)
@@ -248,7 +252,7 @@ def _follow_compare(
 
 
 def _equal_tuples(
-    machine: Machine, op: ast.cmpop, left: Expression, right: Expression, node: ast.expr
+    machine: SymbolicMachine, op: ast.cmpop, left: Expression, right: Expression, node: ast.expr
 ) -> Expression | None:
     """Tuples of known length are compared item by item, up to the first that differs."""
     one, other = _tuple_items(machine, left), _tuple_items(machine, right)
@@ -262,12 +266,12 @@ def _equal_tuples(
     return machine.make.negated(equal) if isinstance(op, ast.NotEq) else equal
 
 
-def find(machine: Machine, name: str) -> Operand | None:
+def find(machine: SymbolicMachine, name: str) -> Operand | None:
     """What a name stands for: a local, then what encloses the function, globals, builtins."""
     return find_from(machine, machine.frame, name)
 
 
-def find_from(machine: Machine, frame: Frame, name: str) -> Operand | None:
+def find_from(machine: SymbolicMachine, frame: Frame, name: str) -> Operand | None:
     """What a name stands for in a call."""
     while True:
         if name in frame.locals:
@@ -282,7 +286,7 @@ def find_from(machine: Machine, frame: Frame, name: str) -> Operand | None:
     return None
 
 
-def lookup(machine: Machine, name: str) -> Operand:
+def lookup(machine: SymbolicMachine, name: str) -> Operand:
     """What a name stands for, noted as read."""
     found = find(machine, name)
     if found is None:
@@ -296,34 +300,34 @@ def lookup(machine: Machine, name: str) -> Operand:
     return found
 
 
-def _as_bound(machine: Machine, found: Operand) -> Expression:
-    """An expression that fails where a name that may stand for functions is not bound."""
+def _as_bound(machine: SymbolicMachine, found: Operand) -> Expression:
+    """An expression that fails if a name that may stand for functions is not bound."""
     if isinstance(found, Fork):
         sides = _as_bound(machine, found.then), _as_bound(machine, found.otherwise)
         return machine.make.choice(found.test, *sides)
     return found if isinstance(found, Expression) else machine.make.true
 
 
-def _note_unbound(machine: Machine, found: Expression) -> None:
+def _note_unbound(machine: SymbolicMachine, found: Expression) -> None:
     if isinstance(found, (Apply, Choice)) and machine.may_be_unbound(found):
         machine.computed(found)
 
 
 def elements(node: Operand) -> list[Expression] | None:
-    """The items of a tuple whose length is known; None where it is not."""
+    """The items of a tuple whose length is known; None if it is not."""
     if isinstance(node, Apply) and node.function is pack:
         return list(node.arguments)
     return None
 
 
-def _tuple_items(machine: Machine, node: Expression) -> list[Expression] | None:
+def _tuple_items(machine: SymbolicMachine, node: Expression) -> list[Expression] | None:
     if isinstance(node, Constant) and type(node.value) is tuple:
         return [machine.make.constant(item) for item in node.value]
     return elements(node)
 
 
-def items_of(machine: Machine, node: Operand) -> list[Expression] | None:
-    """The items that a loop goes over, where that does not depend on the state."""
+def items_of(machine: SymbolicMachine, node: Operand) -> list[Expression] | None:
+    """The items that a loop iterates over, if they do not depend on the state."""
     listed = elements(node)
     if listed is not None:
         return listed
