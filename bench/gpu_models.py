@@ -23,7 +23,7 @@ import torch
 from torch import Tensor
 
 from weft.models import Transformer, initialise, preset
-from weft.models.placing import place
+from weft.models.context import make_context
 
 VARIANTS: dict[str, dict[str, Any]] = {
     "none": {},
@@ -180,11 +180,11 @@ def _errors(name: str, kind: torch.dtype, length: int) -> tuple[float, float, fl
 def _attended(model: Transformer, stream: Tensor, wanted: Tensor, backend: str) -> list[Tensor]:
     """What a layer's heads add, and the gradients of its stream and weights."""
     tokens = torch.zeros(stream.shape[:2], dtype=torch.long, device="cuda")
-    scene = replace(place(model.config, tokens, backend=backend), backend=backend)
+    context = replace(make_context(model.config, tokens, backend=backend), backend=backend)
     stream = stream.clone().requires_grad_()
     layer = model.layers[1].attention
     position = model.position
-    out = layer(stream, scene, position, position.bias(scene))
+    out = layer(stream, context, position, position.bias(context))
     weights = [stream, *layer.parameters()]
     found = torch.autograd.grad(out, weights, wanted, allow_unused=True)
     return [out, *(g for g in found if g is not None)]

@@ -84,31 +84,31 @@ POSITION = '''
 """
 
 import torch
-from weft.models.bias import Bias
-from weft.models.positions import Position
+from weft.models.bias import ScoreBias
+from weft.models.positions import PositionalEncoding
 
 
-class Steps(Position):
+class Steps(PositionalEncoding):
     def __init__(self, config):
         super().__init__(config)
         self.slope = torch.nn.Parameter(torch.ones(config.heads))
 
-    def bias(self, scene):
-        return Bias(slopes=self.slope)
+    def bias(self, context):
+        return ScoreBias(slopes=self.slope)
 '''
 
 ATTENTION = '''
-from weft.models.attentions import Mixing
+from weft.models.attentions import AttentionMechanism
 
 
-class Squared(Mixing):
+class Squared(AttentionMechanism):
     """Scores squared, then normalised."""
 
-    def weights(self, query, key, extra, bias, scene):
-        squares = self.scores(query, key, bias, scene) ** 2
-        seen = self.seen(scene)
-        if seen is not None:
-            squares = squares.masked_fill(~seen, 0.0)
+    def weights(self, query, key, extra, bias, context):
+        squares = self.scores(query, key, bias, context) ** 2
+        visible = self.visible(context)
+        if visible is not None:
+            squares = squares.masked_fill(~visible, 0.0)
         return squares / squares.sum(-1, keepdim=True).clamp(min=1e-9)
 '''
 
@@ -360,11 +360,11 @@ def test_an_attention_weighs_as_it_says(folder: Path) -> None:
         torch.nn.init.normal_(weight)
     seen: dict[str, torch.Tensor] = {}
 
-    def tap(name: str, value: torch.Tensor) -> torch.Tensor:
+    def keep(name: str, value: torch.Tensor) -> torch.Tensor:
         seen[name] = value
         return value
 
-    model(torch.tensor([[1, 2, 3, 4]]), tap=tap)
+    model(torch.tensor([[1, 2, 3, 4]]), hook=keep)
     query, key, pattern = (
         next(value for name, value in seen.items() if name.endswith(hook))
         for hook in ("hook_q", "hook_k", "hook_pattern")
@@ -411,12 +411,15 @@ def test_a_mechanism_is_shown_and_trained(folder: Path, kind: str) -> None:
         ),
         ("position", ("(self, config)", "(self)"), "cannot be made with (config)"),
         ("position", ("(self, config)", "(self)"), "Write def __init__(self, config)"),
-        ("position", ("bias(self, scene)", "bias(self)"), "Write def bias(self, scene)"),
+        ("position", ("bias(self, context)", "bias(self)"), "Write def bias(self, context)"),
         ("attention", ("def weights", "def weight"), "has no weights"),
         ("attention", ("weights(self, query, key, ", "weights(self, "), "cannot be called with"),
         (
             "attention",
-            ("import Mixing", "import Mixing\nfrom weft.models.attentions.softmax import Softmax"),
+            (
+                "import AttentionMechanism",
+                "import AttentionMechanism\nfrom weft.models.attentions.softmax import Softmax",
+            ),
             "",
         ),
         ("callback", ("every=1", "every"), "Give every parameter a default"),
@@ -428,7 +431,7 @@ def test_mistakes_are_answered_with_what_to_write(
     path = Path(f"my_{kind}.py")
     source = path.read_text().replace(*change)
     if not said:  # a fast path that would ignore the formula
-        source = source.replace("class Squared(Mixing)", "class Squared(Softmax)")
+        source = source.replace("class Squared(AttentionMechanism)", "class Squared(Softmax)")
         said = "changes weights, but Softmax.fast, which it inherits, does not use that"
     path.write_text(source)
     name = f"{path}:{SOURCES[kind][0]}"

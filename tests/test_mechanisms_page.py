@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from weft.models.catalogue import mechanism
-from weft.models.validation import ATTENTIONS, POSITIONS
+from weft.models.config import ATTENTIONS, POSITIONS
 
 DOCS = Path(__file__).parent.parent / "docs"
 PAGE = (DOCS / "mechanisms.md").read_text(encoding="utf-8")

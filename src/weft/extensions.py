@@ -109,17 +109,17 @@ POINTS = {
         ExtensionPoint(
             "position",
             "weft.positions",
-            "weft.models.positions:Position",
-            "weft.models.positions.Position",
+            "weft.models.positions:PositionalEncoding",
+            "weft.models.positions.PositionalEncoding",
             built_in="weft.models.positions:ENCODINGS",
             arguments=("config",),
         ),
         ExtensionPoint(
             "attention",
             "weft.attentions",
-            "weft.models.attentions:Mixing",
-            "weft.models.attentions.Mixing",
-            built_in="weft.models.attentions:MIXINGS",
+            "weft.models.attentions:AttentionMechanism",
+            "weft.models.attentions.AttentionMechanism",
+            built_in="weft.models.attentions:MECHANISMS",
             arguments=("config", "number"),
         ),
         ExtensionPoint(

@@ -16,7 +16,7 @@ from test_startup import HEAVY, command, imported
 from weft.cli import main
 from weft.models import PRESETS, Transformer, TransformerConfig, config_from_dict, preset
 from weft.models.catalogue import mechanism, mechanisms, parameters_of
-from weft.models.validation import ACTIVATIONS, ATTENTIONS, CHOICES, POSITIONS
+from weft.models.config import ATTENTIONS, CHOICES, POSITIONS
 
 
 def weft(*arguments: str, code: int = 0) -> str:
@@ -123,7 +123,7 @@ def test_a_preset_is_shown_with_any_mechanism() -> None:
         (["stick-breaking", "--position", "alibi"], "without a bias"),
         (["--position", "alibi+t5"], "both biases on distances"),
         (["path", "--attention", "entmax"], "path and entmax are both attentions"),
-        (["encoder", "--canon", "A"], "Canon layers look to the left"),
+        (["encoder", "--canon", "A"], "Canon layers are causal"),
         (["--canon", "AX"], "not some of A, B, C and D"),
         (["--preset", "maxi"], "there is no preset 'maxi'"),
         (["mini", "--preset", "small"], "both presets"),
@@ -141,5 +141,5 @@ def test_help_needs_nothing_heavy() -> None:
 
 
 def test_every_activation_has_its_formula() -> None:
-    for name in ACTIVATIONS:
+    for name in CHOICES["activation"]:
         assert name in mechanism(name).text

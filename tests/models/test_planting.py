@@ -18,7 +18,7 @@ import weft
 from weft.compiler.run import input_numbers, padded
 from weft.errors import WeftError
 from weft.models import Transformer, TransformerConfig, generate, initialise, plant
-from weft.models.plots import PARTS, Entries, Part
+from weft.models.planting import PARTS, Part, PlantedEntries
 
 LOCAL: tuple[Part, ...] = ("embedding", "attention", "feed_forward", "unembedding")
 
@@ -59,7 +59,7 @@ def randomised(config: TransformerConfig, seed: int = 0) -> Transformer:
 
 
 @torch.no_grad()
-def apart(model: Transformer, planted: dict[str, Entries], dimensions: slice) -> None:
+def apart(model: Transformer, planted: dict[str, PlantedEntries], dimensions: slice) -> None:
     """Let nothing that is free write where planted parts read, or into the logits."""
     last = len(model.config.hidden)
     for name, weight in model.named_parameters():
@@ -71,7 +71,7 @@ def apart(model: Transformer, planted: dict[str, Entries], dimensions: slice) ->
         if name == "unembedding":
             reached[:] = True
         if name in planted:
-            reached &= ~planted[name].where
+            reached &= ~planted[name].mask
         weight[reached] = 0.0
 
 
@@ -175,7 +175,7 @@ def test_what_is_frozen_stays_and_the_rest_is_trained(made: Any) -> None:
     assert planted.intact
     for name, weight in model.named_parameters():
         kept = planted.entries.get(name)
-        where = torch.zeros_like(weight, dtype=torch.bool) if kept is None else kept.where
+        where = torch.zeros_like(weight, dtype=torch.bool) if kept is None else kept.mask
         assert torch.equal(weight[where], before[name][where]), name
         assert weight.grad is None or not bool(weight.grad[where].any()), name
         assert bool((weight[~where] != before[name][~where]).any()), name
@@ -223,8 +223,8 @@ def test_nothing_is_left_behind_by_a_model_that_is_gone() -> None:
 
 REFUSED: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     ({"width": 7, "halt": None}, {}, "8 dimensions of the stream are needed, and there are 7"),
-    ({}, {"dimension": -1}, "places are counted from 0"),
-    ({}, {"parts": "attention", "heads": [-1]}, "places are counted from 0"),
+    ({}, {"dimension": -1}, "heads count from 0"),
+    ({}, {"parts": "attention", "heads": [-1]}, "heads count from 0"),
     ({}, {"dimension": 1}, "9 dimensions of the stream are needed, and there are 8"),
     ({"hidden": (2,)}, {}, "3 hidden units are needed, and there are 2"),
     ({}, {"unit": 1}, "4 hidden units are needed, and there are 3"),
@@ -232,15 +232,19 @@ REFUSED: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     ({"activation": "relu"}, {}, "6 hidden units are needed, and there are 3"),
     ({"activation": "gelu"}, {}, "units with 'clipped' cannot be planted among 'gelu'"),
     ({"biases": False}, {}, "the source's units have biases"),
-    ({"norm": "pre"}, {}, "planted parts read the stream as it is"),
+    ({"norm": "pre"}, {}, "planted parts read the stream without norms"),
     ({"canon": "C", "kind": "decoder"}, {}, "Canon layers change what planted parts read"),
     ({}, {"layer": 1}, "there is no layer 1"),
     ({}, {"source_layer": 2}, "there is no layer 2"),
     ({}, {"parts": "feedforward"}, "no part of a model is called 'feedforward'. Did you mean"),
-    ({}, {"parts": "position"}, "there is no table of learned positions"),
+    ({}, {"parts": "position"}, "a model has no learned positions"),
     ({"vocabulary": 2}, {"parts": "embedding"}, "3 tokens are needed, and there are 2"),
     ({"outputs": 1}, {"parts": "unembedding"}, "2 outputs are needed, and there are 1"),
-    ({"tied": True, "outputs": 3}, {"parts": "unembedding"}, "one is tied, one is not"),
+    (
+        {"tied": True, "outputs": 3},
+        {"parts": "unembedding"},
+        "one model has tied embeddings",
+    ),
     ({"heads": 3}, {"parts": "attention"}, "4 heads are needed, and there are 3"),
     ({}, {"parts": "attention", "head": 1}, "5 heads are needed, and there are 4"),
     ({"heads": 9}, {"parts": "attention", "heads": [4]}, "5 heads are needed, and there are 4"),
@@ -249,10 +253,14 @@ REFUSED: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     (
         {"offsets": None},
         {"parts": "attention"},
-        "the source's heads look at offsets. Use offsets=1",
+        "the source's heads have biases by offset. Use offsets=1",
     ),
-    ({"sink": False}, {"parts": "attention"}, "the source's heads can attend to nothing"),
-    ({"kind": "decoder"}, {"parts": "attention"}, "heads of an encoder see to both sides"),
+    ({"sink": False}, {"parts": "attention"}, "the source's heads have sinks"),
+    (
+        {"kind": "decoder"},
+        {"parts": "attention"},
+        "one model is causal",
+    ),
     ({"position": "alibi"}, {"parts": "attention"}, "alibi changes the scores of planted heads"),
     (
         {"attention": "entmax", "sink": False, "offsets": None},

@@ -31,7 +31,7 @@ from weft.training.optim.adafactor import Adafactor
 from weft.training.optim.optimisers import make_capturable, set_lr
 from weft.training.program_task import ProgramTask
 from weft.training.supervising import learner_of, model_of, task_of
-from weft.training.traces.feed_forward import Rounding, feed_forward_of, nearest, placed
+from weft.training.traces.feed_forward import feed_forward_of, placed
 from weft.training.traces.learner import TraceLearner
 from weft.training.traces.recipes import SMALL, TABLE_1
 
@@ -183,24 +183,6 @@ def test_rounding_keeps_small_errors_from_adding_up() -> None:
     assert shares["false"] < 0.9
 
 
-def test_the_nearest_value_is_found_by_distance() -> None:
-    program = weft.program("parity-count(ones=3)")
-    layout = compile_program(program, level=0, max_length=4).model.layout
-    rng = np.random.default_rng(0)
-    for slot in layout.values():
-        part = torch.from_numpy(rng.normal(0.3, 0.4, (20, slot.size)))
-        found = nearest(part, slot)
-        for given, chosen in zip(part.numpy(), found.numpy(), strict=True):
-            if slot.is_head:
-                assert not chosen.any()
-                continue
-            legal = (
-                np.eye(slot.size) if slot.kind == "categorical" else np.array(slot.values)[:, None]
-            )
-            distances = ((legal - given) ** 2).sum(1)
-            assert np.allclose(chosen, legal[distances.argmin()])
-
-
 def test_learning_rates_as_tensors_change_nothing() -> None:
     results = []
     for capturable in (False, True):
@@ -289,7 +271,13 @@ def test_one_process_learns_from_traces() -> None:
 
 def test_models_of_runs_round_where_they_are_asked_to() -> None:
     config = short("parity", "supervision.rounded=true")
-    assert isinstance(model_of(config, task_of(config)), Rounding)
+    model = model_of(config, task_of(config))
+    assert model.between_layers is not None
+    stream = model.embed(torch.tensor([[0, 1, 1]]))
+    assert torch.equal(model.between_layers(stream + 0.3 * torch.rand_like(stream)), stream)
+    hooked: list[str] = []
+    model(torch.tensor([[0, 1, 1]]), hook=lambda name, tensor: (hooked.append(name), tensor)[1])
+    assert "blocks.0.hook_resid_post" in hooked
 
 
 def test_units_can_begin_at_states() -> None:

@@ -33,6 +33,7 @@ def run_folder(folder: Path, given: str, layers: int | None) -> dict[str, Any]:
     program = _program_of(folder)
     if program is not None:
         return _run(model, program, list(read_input(program, given)), layers)
+    assert model.vocabulary is not None  # a loaded model has one
     tokens = model.vocabulary.parse(given)
     numbers = model.vocabulary.all_numbers(tokens)
     done = run_model(model, [numbers], layers=layers)

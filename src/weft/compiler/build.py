@@ -20,7 +20,6 @@ from weft.compiler.one_hot import Expansion
 from weft.compiler.problem import Problem, start
 from weft.compiler.reach import find_reachable, initial_values, observe
 from weft.compiler.slicing import merge_heads, remove_dead
-from weft.compiler.slots import make_layout
 from weft.errors import WeftError
 from weft.interpreter.failures import no_layers
 from weft.interpreter.reference import read_input
@@ -28,12 +27,12 @@ from weft.language.frontend import deep_recursion
 from weft.language.program import Program, as_program, token_numbers
 from weft.language.ranges import Number
 from weft.models.config import Activation
-from weft.models.slots import Layout
+from weft.models.slots import Layout, encode, make_layout
 from weft.models.transformer import Transformer
 from weft.weights.circuit import Circuit
 from weft.weights.emit import Tables, emit
 from weft.weights.layers import FeedForwardMatrices, LayerMatrices, as_relu
-from weft.weights.matrices import encoding, lay_out
+from weft.weights.matrices import lay_out
 from weft.weights.precision import Format, format_of
 
 DEFAULT_LENGTH = 64
@@ -142,7 +141,8 @@ def compile_program(
     longest = _longest(program, max_length)
     problem = _prepare(program, level, longest, inputs)
     cleared = [name for name in problem.heads if _is_cleared_by_head(problem, name, level)]
-    layout = make_layout(problem)
+    variables = [problem.program.variables[name] for name in problem.variables]
+    layout = make_layout(variables, problem.aliases)
     with deep_recursion():
         problem, matrices, rules = _feed_forward(problem, layout, level, longest, format_)
     if activation == "relu":
@@ -312,5 +312,5 @@ def _position_table(problem: Problem, layout: Layout, longest: int) -> np.ndarra
 
 
 def _put(row: np.ndarray[Any, Any], layout: Layout, name: str, code: int) -> None:
-    for dimension, amount in encoding(layout[name], code).items():
+    for dimension, amount in encode(layout[name], code).items():
         row[dimension] = amount

@@ -22,8 +22,7 @@ from weft.interpreter.trace import Run
 from weft.language.program import Program, token_numbers
 from weft.language.ranges import Number
 from weft.language.user_code import expected_answer, sample_input
-from weft.models.reading import UNDEFINED_CODE, slot_codes
-from weft.models.slots import Slot
+from weft.models.slots import UNDEFINED_CODE, Slot, decode
 from weft.models.transformer import Transformer
 from weft.weights.precision import Ramp, format_of, mean_ramps
 
@@ -316,7 +315,7 @@ def _codes(
         if ramps is not None:
             middles = np.asarray([(ramp.low + ramp.high) / 2 for ramp in ramps])
             return np.searchsorted(middles, stream[:, slot.start].double().numpy(), side="right")
-    codes = slot_codes(stream, slot).numpy()
+    codes = decode(stream, slot).numpy()
     return np.where(codes == UNDEFINED_CODE, len(program.variables[name]), codes)
 
 

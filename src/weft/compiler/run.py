@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from weft.language.program import Program, token_numbers
-from weft.models.forward import Watcher
+from weft.models.forward import StreamObserver
 from weft.models.transformer import Output, Transformer
 
 
@@ -41,7 +41,7 @@ def run_model(
     numbers: Sequence[Sequence[int]],
     *,
     layers: int | None = None,
-    watch: Watcher | None = None,
+    watch: StreamObserver | None = None,
     plain: bool = False,
 ) -> ModelRun:
     """Run a model on token numbers."""

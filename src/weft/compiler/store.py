@@ -187,9 +187,9 @@ def load(folder: str | Path) -> Transformer:
         if names is not None and len(set(names)) != config.vocabulary:
             raise WeftError(f"{len(names)} tokens are listed, and {config.vocabulary} embedded")
     check_weights(path / WEIGHTS, config)
-    model = Transformer(config, layout)
+    vocabulary = Vocabulary(names=names, size=config.vocabulary)
+    model = Transformer(config, layout, vocabulary=vocabulary)
     model.load_state_dict(load_file(path / WEIGHTS))
-    model.vocabulary = Vocabulary(names=names, size=config.vocabulary)
     model.requires_grad_(False)
     return model.eval()
 

@@ -1,32 +1,38 @@
-"""All heads of a layer at once.
+"""Multi-head attention.
 
     b  sequences   l  queries   m  keys   h  heads   d  stream   k  key   v  value dimensions
 
-The score of head h from l to m is q_l · k_m, scaled, plus the bias of the model's positions;
-compiled models also have a bias for every offset, and a sink, which has a score of its own and the
-value zero: a head that selects nothing gives nothing.
+The score of head h from l to m is q_l · k_m, scaled, plus the bias of the positional encoding.
+Compiled models also have a bias per offset and an attention sink, which has a score of its own and
+the value zero: a head that selects nothing returns zero.
 """
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
 
 from weft.models.attentions import mechanism_class
-from weft.models.attentions.base import masked, weighed
-from weft.models.attentions.softmax import with_sink
+from weft.models.attentions.base import masked, masked_weights
+from weft.models.attentions.softmax import softmax_with_sink
 from weft.models.attentions.swan import Swan
-from weft.models.bias import Bias
-from weft.models.cache import Memory, remembered
+from weft.models.bias import ScoreBias
+from weft.models.cache import LayerCache, append_to_cache
 from weft.models.canon import Canon
 from weft.models.config import TransformerConfig
-from weft.models.context import Scene
-from weft.models.hooks import Tap
-from weft.models.positions import Position
+from weft.models.context import AttentionContext
+from weft.models.hooks import Hook
+from weft.models.init import Initialisation, normal
+from weft.models.positions import PositionalEncoding
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
 
 
 class Attention(nn.Module):
-    """The heads of a layer; `number` is its place in the model."""
+    """The heads of a layer; `number` is the layer's place in the model."""
 
     def __init__(self, config: TransformerConfig, number: int = 0, cross: bool = False) -> None:
         super().__init__()
@@ -44,67 +50,76 @@ class Attention(nn.Module):
         inner = heads * (2 * config.key_width + config.value_width)
         self.canon = Canon("B", inner) if "B" in config.canon and not cross else None
 
+    def init_weights(self, init: Initialisation) -> None:
+        """Draw the projections; the mechanism draws its own weights."""
+        for matrix in (self.query, self.key, self.value):
+            normal(matrix, init.std(matrix.shape[1]))
+        heads, width, _ = self.output.shape
+        normal(self.output, init.residual_std(heads * width))
+
     def forward(
         self,
-        stream: Tensor,
-        scene: Scene,
-        position: Position | None = None,
-        bias: Bias | None = None,
-        memory: Memory | None = None,
-        tap: Tap | None = None,
-        source: Tensor | None = None,
-    ) -> Tensor:
-        """What the heads add to the stream (b l d).
+        stream: Float[Tensor, "batch length width"],
+        context: AttentionContext,
+        position: PositionalEncoding | None = None,
+        bias: ScoreBias | None = None,
+        cache: LayerCache | None = None,
+        hook: Hook | None = None,
+        source: Float[Tensor, "batch source_length width"] | None = None,
+    ) -> Float[Tensor, "batch length width"]:
+        """Return what the heads add to the stream.
 
         Args:
-            stream: where queries come from, and keys and values unless there is a source.
-            scene: where tokens stand.
-            position: the model's encodings, where the layer is told positions.
+            stream: the source of queries, and of keys and values unless `source` is given.
+            context: positions and masks.
+            position: the model's positional encodings, if the layer uses them.
             bias: what they add to scores.
-            memory: what is kept of earlier tokens.
-            tap: sees, and may change, what is computed on the way.
-            source: where keys and values come from instead.
+            cache: what is kept of earlier tokens.
+            hook: called with activations.
+            source: the source of keys and values, for cross-attention.
         """
-        query, key, value = self._project(stream, scene, memory, source)
+        query, key, value = self._project(stream, context, cache, source)
         if position is not None:
-            query, key = position.turn(query, key, scene)
-        query, key, extra = self.mixing.prepare(stream, query, key, scene, memory)
-        if memory is not None and not self.cross:
-            key = self.mixing.keep(key, extra, memory)
-            value = remembered(memory, "values", value, 2)
-        if tap is not None:
-            query, key, value = (
-                tap("attn.hook_q", query),
-                tap("attn.hook_k", key),
-                tap("attn.hook_v", value),
-            )
-        found = self._mix(query, key, value, extra, bias, scene, tap)
-        if tap is not None:
-            found = tap("attn.hook_z", found)
-        flat = found.transpose(1, 2).flatten(2)
+            query, key = position.rotate(query, key, context)
+        query, key, extra = self.mixing.prepare(stream, query, key, context, cache)
+        if cache is not None and not self.cross:
+            key = self.mixing.cache_keys(key, extra, cache)
+            value = append_to_cache(cache, "values", value, 2)
+        if hook is not None:
+            query = hook("attn.hook_q", query)
+            key = hook("attn.hook_k", key)
+            value = hook("attn.hook_v", value)
+        mixed = self._mix(query, key, value, extra, bias, context, hook)
+        if hook is not None:
+            mixed = hook("attn.hook_z", mixed)
+        flat = mixed.transpose(1, 2).flatten(2)
         return flat @ self.output.reshape(-1, self.config.width)
 
     def _project(
-        self, stream: Tensor, scene: Scene, memory: Memory | None, source: Tensor | None
+        self,
+        stream: Tensor,
+        context: AttentionContext,
+        cache: LayerCache | None,
+        source: Tensor | None,
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """Queries, keys and values (b h l k), by one product where they have one source."""
+        """Queries, keys and values (b h l k), by one product if they have one source."""
         config = self.config
         sizes = [config.key_width, config.key_width, config.value_width]
         if source is not None:
             return (
-                self._one(stream, self.query),
-                self._one(source, self.key),
-                self._one(source, self.value),
+                self._project_by(self.query, stream),
+                self._project_by(self.key, source),
+                self._project_by(self.value, source),
             )
-        whole = torch.cat([self.query, self.key, self.value], -1)  # h d k+k+v
-        flat = stream @ whole.transpose(0, 1).flatten(1)
+        matrices = torch.cat([self.query, self.key, self.value], -1)  # h d k+k+v
+        flat = stream @ matrices.transpose(0, 1).flatten(1)
         if self.canon is not None:
-            flat = self.canon(flat, scene, memory)
+            flat = self.canon(flat, context, cache)
         projected = flat.view(*flat.shape[:2], config.heads, sum(sizes)).transpose(1, 2)
         query, key, value = torch.split(projected, sizes, -1)
         return query, key, value
 
-    def _one(self, stream: Tensor, matrix: Tensor) -> Tensor:
+    def _project_by(self, matrix: Tensor, stream: Tensor) -> Tensor:
         flat = stream @ matrix.transpose(0, 1).flatten(1)
         return flat.view(*flat.shape[:2], self.config.heads, -1).transpose(1, 2)
 
@@ -113,43 +128,44 @@ class Attention(nn.Module):
         query: Tensor,
         key: Tensor,
         value: Tensor,
-        extra: object,
-        bias: Bias | None,
-        scene: Scene,
-        tap: Tap | None,
+        extra: Any,
+        bias: ScoreBias | None,
+        context: AttentionContext,
+        hook: Hook | None,
     ) -> Tensor:
+        """The weighted mean of values (b h l v)."""
         if self.config.sink or hasattr(self, "bias"):
-            weights = self._compiled_weights(query, key, bias, scene)
+            weights = self._compiled_weights(query, key, bias, context)
         else:
-            if tap is None and scene.backend != "dense":
-                found = self.mixing.fast(query, key, value, extra, bias, scene)
-                if found is not None:
-                    return found
-            weights = self.mixing.weights(query, key, extra, bias, scene)
-        if tap is not None:
-            weights = tap("attn.hook_pattern", weights)
+            if hook is None and context.backend != "dense":
+                mixed = self.mixing.fast(query, key, value, extra, bias, context)
+                if mixed is not None:
+                    return mixed
+            weights = self.mixing.weights(query, key, extra, bias, context)
+        if hook is not None:
+            weights = hook("attn.hook_pattern", weights)
         return weights.to(value.dtype) @ value
 
     def _compiled_weights(
-        self, query: Tensor, key: Tensor, bias: Bias | None, scene: Scene
+        self, query: Tensor, key: Tensor, bias: ScoreBias | None, context: AttentionContext
     ) -> Tensor:
-        """Softmax with a bias for every offset and a sink."""
-        scores = self.mixing.scores(query, key, bias, scene)
+        """Softmax with a bias per offset and a sink."""
+        scores = self.mixing.scores(query, key, bias, context)
         if hasattr(self, "bias"):
-            scores = scores + self._relative_bias(scene).to(scores.dtype)
-        seen = self.mixing.seen(scene)
+            scores = scores + self._offset_bias(context).to(scores.dtype)
+        visible = self.mixing.visible(context)
         if not self.config.sink:
-            return weighed(scores, seen)
-        return with_sink(masked(scores, seen), self.sink)
+            return masked_weights(scores, visible)
+        return softmax_with_sink(masked(scores, visible), self.sink)
 
-    def _relative_bias(self, scene: Scene) -> Tensor:
-        """h l m: the bias of each offset; offsets beyond the window share the outermost entries."""
+    def _offset_bias(self, context: AttentionContext) -> Float[Tensor, "heads queries keys"]:
+        """The bias of each offset; offsets beyond the window share the outermost entries."""
         window = self.config.offsets
         assert window is not None
-        offset = (-scene.order()).clamp(-window - 1, window + 1)
+        offset = (-context.token_distances()).clamp(-window - 1, window + 1)
         return self.bias[:, offset + window + 1]
 
     @property
-    def told(self) -> bool:
-        """Whether the layer is told positions; SWAN's global layers are not."""
+    def uses_positions(self) -> bool:
+        """Whether the layer uses positional encodings; SWAN's global layers do not."""
         return not (isinstance(self.mixing, Swan) and self.mixing.is_global)

@@ -1,20 +1,25 @@
-"""Canon layers (Allen-Zhu 2025): each token takes something of the last three.
+"""Canon layers (Allen-Zhu 2025): each token is mixed with the three before it.
 
     y_t = x_t + sum_{k = 0 .. 3} w_k * x_{t-k}
 
-a weight for every channel and tap, no bias, no activation. A is on the stream before attention, B
-on queries, keys and values, C on the stream before the feed-forward, D on its hidden layer before
+with one weight per channel and tap, no bias and no activation. A is on the stream before attention,
+B on queries, keys and values, C on the stream before the feed-forward, D on its hidden layer before
 the activation. Taps do not reach across the start of a document.
 """
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import torch
 from torch import Tensor, nn
 
-from weft.models.cache import Memory
-from weft.models.context import Scene
-from weft.models.drawing import uniform
+from weft.models.cache import LayerCache
+from weft.models.context import AttentionContext
+from weft.models.init import Initialisation, uniform
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
 
 TAPS = 4
 
@@ -22,49 +27,58 @@ TAPS = 4
 class Canon(nn.Module):
     """A short causal convolution with a residual, channel by channel."""
 
-    def __init__(self, place: str, width: int) -> None:
+    def __init__(self, point: str, width: int) -> None:
         super().__init__()
-        self.place = place
+        self.point = point
         self.taps = nn.Parameter(torch.zeros(TAPS, width))
 
-    def forward(self, stream: Tensor, scene: Scene, memory: Memory | None) -> Tensor:
-        """The stream (b l d), mixed, in the precision of the products that follow."""
+    def forward(
+        self,
+        stream: Float[Tensor, "batch length channels"],
+        context: AttentionContext,
+        cache: LayerCache | None,
+    ) -> Float[Tensor, "batch length channels"]:
+        """Mix neighbouring positions, in the precision of the products that follow."""
         kind = stream.device.type
         if torch.is_autocast_enabled(kind):
             stream = stream.to(torch.get_autocast_dtype(kind))
-        if stream.is_cuda and memory is None and scene.backend == "auto":
+        if stream.is_cuda and cache is None and context.backend == "auto":
             from weft.models.kernels.triton_canon import canon
 
-            return canon(stream, self.taps, scene.documents)
-        return stream + shifted_sum(stream, self.taps, scene, memory, self.place)
+            return canon(stream, self.taps, context.documents)
+        return stream + causal_convolution(stream, self.taps, context, cache, self.point)
 
-    def initialise(self) -> None:
-        """As PyTorch starts a convolution of this size."""
+    def init_weights(self, init: Initialisation) -> None:
+        """Draw taps as PyTorch does for a convolution of this size."""
         uniform(self.taps, TAPS**-0.5)
 
 
-def shifted_sum(
-    stream: Tensor, taps: Tensor, scene: Scene, memory: Memory | None, name: str
-) -> Tensor:
-    """sum_k w_k x_{t-k}, within documents; `memory` keeps the last few x under a name."""
+def causal_convolution(
+    stream: Float[Tensor, "batch length channels"],
+    taps: Float[Tensor, "taps channels"],
+    context: AttentionContext,
+    cache: LayerCache | None,
+    name: str,
+) -> Float[Tensor, "batch length channels"]:
+    """sum_k w_k x_{t-k} within documents; the last few x are kept in the cache under a name."""
     reach, length = len(taps) - 1, stream.shape[1]
     taps = taps.to(stream.dtype)
-    whole = nn.functional.pad(stream, (0, 0, reach, 0))
-    if memory is not None:
-        if f"before {name}" in memory:
-            whole = torch.cat([memory[f"before {name}"], stream], 1)
-        memory[f"before {name}"] = whole[:, -reach:]
+    padded = nn.functional.pad(stream, (0, 0, reach, 0))
+    if cache is not None:
+        if f"before {name}" in cache:
+            padded = torch.cat([cache[f"before {name}"], stream], 1)
+        cache[f"before {name}"] = padded[:, -reach:]
     total = taps[0] * stream
     for back in range(1, reach + 1):
-        shifted = whole[:, reach - back : reach - back + length]
-        if scene.documents is not None:
-            shifted = shifted * _same_document(scene.documents, back, length)[..., None]
+        shifted = padded[:, reach - back : reach - back + length]
+        if context.documents is not None:
+            shifted = shifted * _same_document(context.documents, back, length)[..., None]
         total = total + taps[back] * shifted
     return total
 
 
 def _same_document(documents: Tensor, back: int, length: int) -> Tensor:
-    """b l: whether the token so many places back belongs to the same document."""
+    """Whether the token `back` places before each of the last tokens is of the same document."""
     same = torch.zeros_like(documents, dtype=torch.bool)
     same[:, back:] = documents[:, back:] == documents[:, :-back]
     return same[:, -length:]

@@ -17,10 +17,9 @@ from weft.errors import WeftError, did_you_mean
 from weft.extensions import exists, kind_in_file, reference
 from weft.models import canon, feed_forward, layer
 from weft.models.attentions import mechanism_class
-from weft.models.config import TransformerConfig
+from weft.models.config import ATTENTIONS, POSITIONS, TransformerConfig
 from weft.models.positions import encoding_class, randomised
 from weft.models.transformer import Transformer
-from weft.models.validation import ATTENTIONS, POSITIONS
 
 Group = Literal["positions", "attentions", "blocks"]
 

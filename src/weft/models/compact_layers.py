@@ -1,13 +1,14 @@
-"""A layer with its zeros left out, for inference.
+"""A compact layer: a compiled layer without its zeros, for inference.
 
-A compiled model's matrices mostly select: a head that looks at one offset copies a few dimensions
-from a neighbour, a head that attends to itself takes old values away, a rule reads a few variables
-and writes one. What is left without the zeros is copies of rows, the few heads that truly compare,
-and a feed-forward between the dimensions that it reads and writes. `compacting` finds this form.
+A compiled model's matrices are mostly zero: a head that attends to one offset copies a few
+dimensions from a neighbour, a head that attends to its own position clears old values, a rule reads
+a few variables and writes one. Without the zeros, a layer is copies of rows, the few heads that
+compare queries and keys, and a feed-forward between the dimensions that it reads and writes.
+`compaction` derives this form from the weights.
 
-The stream is kept with its dimensions first (d b l), as rows, in an order in which whatever is
-written together lies together. Zeros and ones come out as from the layer itself, to the last bit:
-there is nothing to round.
+The stream is stored with its dimensions first (d b l), as rows, ordered so that dimensions that are
+written together are adjacent. Zeros and ones are the same as from the layer itself, to the last
+bit: there is nothing to round.
 """
 
 from __future__ import annotations
@@ -23,106 +24,106 @@ from weft.models.config import TransformerConfig
 
 @dataclass(frozen=True)
 class Masks:
-    """What depends on the lengths alone, the same in every layer.
+    """Masks, which depend on lengths only and are the same in every layer.
 
     Attributes:
-        padding: b l, where there is any.
-        allowed: for each group of heads that compare, h l m+1 or b h l m+1, added to the scores;
-            the last column is the sink.
+        padding: b l, true for padding; None if there is none.
+        scores: for each group of comparing heads, a bias (h l m+1 or b h l m+1) of the scores; the
+            last column is the sink.
     """
 
     padding: Tensor | None
-    allowed: tuple[Tensor, ...]
+    scores: tuple[Tensor, ...]
 
 
 @dataclass(frozen=True)
-class Copies:
-    """Rows that take what other rows hold at an offset, instead of what they held or besides."""
+class CopyingHeads:
+    """Heads that copy rows from a fixed offset to other rows, or add them to those."""
 
     offset: int
     sources: Tensor
     targets: slice
-    instead: bool
+    replaces: bool
 
     def apply(self, stream: Tensor, padding: Tensor | None) -> None:
-        """Copy; there is nothing beyond the ends."""
+        """Copy; beyond the ends of a sequence everything is zero."""
         offset, length = self.offset, stream.shape[-1]
-        found, target = stream.index_select(0, self.sources), stream[self.targets]
+        source, target = stream.index_select(0, self.sources), stream[self.targets]
         if padding is not None:
-            found.masked_fill_(padding, 0)
+            source.masked_fill_(padding, 0)
         ahead, behind = min(length, max(0, offset)), min(length, max(0, -offset))
         here, there = slice(behind, length - ahead), slice(ahead, length - behind)
-        if not self.instead:
-            target[..., here] += found[..., there]
+        if not self.replaces:
+            target[..., here] += source[..., there]
             return
-        target[..., here] = found[..., there]
+        target[..., here] = source[..., there]
         target[..., :behind] = 0
         target[..., length - ahead :] = 0
 
 
 @dataclass(frozen=True)
-class Comparing:
-    """Heads that compare, between the rows that they read and the rows that they write.
+class ComparingHeads:
+    """Heads that compare queries and keys, restricted to the rows that they read and write.
 
     Attributes:
-        rows: what queries and keys are made of.
-        query: from those rows to the queries of all heads, h·k.
+        rows: the rows that queries and keys depend on.
+        query: projection of those rows to the queries of all heads, h·k.
         key: the same for keys.
         values: the rows that are the values of all heads, h·v.
-        found: which of the values that were found (h·v) are wanted.
-        targets: the rows where they go.
-        bias: h offsets, where there is a relative bias.
-        sink: h.
-        instead: whether what is found replaces what stood there.
-        everywhere: whether all positions ask the same, so that one answer serves them all.
+        wanted: which of the mixed values (h·v) are written.
+        targets: the rows that they are written to.
+        bias: h offsets, the biases by offset if there are any.
+        sink: h, the scores of the sinks.
+        replaces: whether the rows are replaced rather than added to.
+        same_query: whether all positions have the same query, so that one output serves them all.
     """
 
     rows: Tensor
     query: Tensor
     key: Tensor
     values: Tensor
-    found: Tensor
+    wanted: Tensor
     targets: Tensor
     bias: Tensor | None
     sink: Tensor
-    instead: bool
-    everywhere: bool
+    replaces: bool
+    same_query: bool
 
-    def apply(self, stream: Tensor, allowed: Tensor) -> None:
-        """Attend, and write what was found."""
+    def apply(self, stream: Tensor, mask: Tensor) -> None:
+        """Attend, and write the result into the stream."""
         heads, (_, batch, length) = len(self.sink), stream.shape
         read = stream.index_select(0, self.rows)
-        asking = read[..., :1] if self.everywhere else read
+        asking = read[..., :1] if self.same_query else read
         query, key = _project(self.query, asking, heads), _project(self.key, read, heads)
         value = stream.index_select(0, self.values).view(heads, -1, batch, length)
         keys, values = pad(key.permute(2, 0, 1, 3), (0, 1)), value.permute(2, 0, 3, 1)
-        weights = (query.permute(2, 0, 3, 1) @ keys).add_(allowed).softmax(-1)
+        weights = (query.permute(2, 0, 3, 1) @ keys).add_(mask).softmax(-1)
         mixed = weights[..., :length] @ values  # b h l v
         rows = mixed.permute(1, 3, 0, 2).reshape(-1, batch, asking.shape[-1])
-        self._write(stream, rows.index_select(0, self.found))
+        self._write(stream, rows.index_select(0, self.wanted))
 
-    def _write(self, stream: Tensor, found: Tensor) -> None:
-        whole = found.expand(-1, -1, stream.shape[-1])
-        if self.instead:
-            stream.index_copy_(0, self.targets, whole)
+    def _write(self, stream: Tensor, mixed: Tensor) -> None:
+        rows = mixed.expand(-1, -1, stream.shape[-1])
+        if self.replaces:
+            stream.index_copy_(0, self.targets, rows)
         else:
-            stream.index_add_(0, self.targets, whole)
+            stream.index_add_(0, self.targets, rows)
 
 
 def _project(matrix: Tensor, rows: Tensor, heads: int) -> Tensor:
-    """h w b l, from rows (d b l)."""
+    """The projection of rows (d b l) for each head (h w b l)."""
     _, batch, length = rows.shape
-    found = matrix @ rows.reshape(len(rows), batch * length)
-    return found.view(heads, -1, batch, length)
+    projected = matrix @ rows.reshape(len(rows), batch * length)
+    return projected.view(heads, -1, batch, length)
 
 
 @dataclass(frozen=True)
 class CompactLayer:
-    """A layer with its zeros left out.
+    """A layer without its zeros.
 
     Attributes:
         embedding: d tokens, in the order of the rows.
-        positions: d positions, where there are absolute ones.
+        positions: d positions, if the model has learned ones.
         places: the row of each dimension.
         halt: the row of the halting dimension.
         read: the rows that the feed-forward reads.
@@ -134,8 +135,8 @@ class CompactLayer:
     positions: Tensor | None
     places: Tensor
     halt: int | None
-    copies: tuple[Copies, ...]
-    comparing: tuple[Comparing, ...]
+    copying: tuple[CopyingHeads, ...]
+    comparing: tuple[ComparingHeads, ...]
     read: slice
     written: slice
     weights: tuple[Tensor, ...]
@@ -143,32 +144,32 @@ class CompactLayer:
     last_bias: Tensor | None
 
     def work(self, tokens: Tensor) -> int:
-        """About how many multiplications a layer takes for a batch (b l)."""
+        """The approximate number of multiplications per layer for a batch (b l)."""
         positions, length = tokens.numel(), tokens.shape[-1]
         matrices = [*self.weights, *(m for h in self.comparing for m in (h.query, h.key))]
         compared = sum(len(h.query) + len(h.values) for h in self.comparing)
         return positions * (sum(matrix.numel() for matrix in matrices) + length * compared)
 
     def embed(self, tokens: Tensor) -> Tensor:
-        """The first stream (d b l)."""
+        """The stream before the first layer (d b l)."""
         stream = self.embedding.index_select(1, tokens.flatten()).view(-1, *tokens.shape)
         if self.positions is not None:
             stream += self.positions[:, None, : tokens.shape[1]]
         return stream
 
-    def spread(self, stream: Tensor) -> Tensor:
-        """A stream as the model has it (b l d), from rows."""
+    def expand(self, stream: Tensor) -> Tensor:
+        """Return rows as the model's stream (b l d)."""
         return stream.index_select(0, self.places).permute(1, 2, 0)
 
     def attend(self, stream: Tensor, masks: Masks) -> None:
-        """What the heads do to a stream (d b l), in place."""
-        for copies in self.copies:
-            copies.apply(stream, masks.padding)
-        for heads, allowed in zip(self.comparing, masks.allowed, strict=True):
-            heads.apply(stream, allowed)
+        """Apply the heads to a stream (d b l), in place."""
+        for copying in self.copying:
+            copying.apply(stream, masks.padding)
+        for comparing, scores in zip(self.comparing, masks.scores, strict=True):
+            comparing.apply(stream, scores)
 
     def feed_forward(self, stream: Tensor) -> None:
-        """What the feed-forward does to a stream (d b l), in place."""
+        """Apply the feed-forward to a stream (d b l), in place."""
         flat = stream.view(len(stream), -1)
         hidden = flat[self.read]
         for weight, bias in zip(self.weights[:-1], self.biases, strict=True):
@@ -179,21 +180,22 @@ class CompactLayer:
             flat[self.written].add_(self.last_bias)
 
     def masks(self, valid: Tensor) -> Masks:
-        """What lengths mean; `valid` (b l) is false for padding."""
+        """Return the masks of a batch; `valid` (b l) is false for padding."""
         padding = None if bool(valid.all()) else ~valid
-        allowed = []
+        masks = []
         for heads in self.comparing:
-            scores = _allowed(self.config, heads, valid.shape[1])
+            scores = _score_mask(self.config, heads, valid.shape[1])
             if padding is not None:
                 beyond = pad(padding, (0, 1))[:, None, None, :]
                 scores = scores[None].masked_fill(beyond, float("-inf"))
-            allowed.append(scores)
-        return Masks(padding, tuple(allowed))
+            masks.append(scores)
+        return Masks(padding, tuple(masks))
 
 
-def _allowed(config: TransformerConfig, heads: Comparing, length: int) -> Tensor:
+def _score_mask(config: TransformerConfig, heads: ComparingHeads, length: int) -> Tensor:
+    """The bias of all scores without padding (h l m+1)."""
     place = torch.arange(length, device=heads.sink.device)
-    offset = place[None, :] - place[: 1 if heads.everywhere else length, None]
+    offset = place[None, :] - place[: 1 if heads.same_query else length, None]
     scores = heads.sink.new_zeros(len(heads.sink), len(offset), length + 1)
     if heads.bias is not None and config.offsets is not None:
         window = config.offsets + 1

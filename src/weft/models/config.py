@@ -1,68 +1,107 @@
-"""The shape of a Transformer, as one frozen value.
+"""The architecture of a Transformer, as one frozen value.
 
-Compiled and trained models are described by the same few, orthogonal choices. `presets` has recipes
-that return one.
+Compiled and trained models are described by the same few, orthogonal choices. `presets` has configs
+by name.
 """
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn, get_args
 
 from weft.config import from_plain
+from weft.errors import WeftError, did_you_mean
+from weft.extensions import available, exists
 
 Kind = Literal["encoder", "decoder", "encoder-decoder"]
+AttentionName = Literal[
+    "softmax", "forgetting", "path", "stick-breaking", "entmax", "swan", "log-scaled"
+]
 Activation = Literal["clipped", "relu", "gelu", "swiglu"]
-Norm = Literal["none", "pre", "post"]
+NormPlace = Literal["none", "pre", "post"]
+Slopes = Literal["steep", "harmonic", "geometric"]
 Halting = Literal["sequence", "position"]
+DType = Literal["float32", "float64", "bfloat16"]
+EmbeddedPosition = Literal["learned", "sinusoidal", "abacus"]
+RotatedPosition = Literal["rotary"]
+BiasedPosition = Literal["alibi", "nape", "t5", "fire"]
+
+ATTENTIONS: tuple[str, ...] = get_args(AttentionName)
+ROTATED: tuple[str, ...] = get_args(RotatedPosition)
+BIASED: tuple[str, ...] = get_args(BiasedPosition)
+POSITIONS = ("none", *get_args(EmbeddedPosition), "randomised", *ROTATED, *BIASED)
+TABLED = ("learned", "randomised", "abacus")
+"""Positional encodings that need `positions`."""
+
+CHOICES: dict[str, tuple[str, ...]] = {
+    "kind": get_args(Kind),
+    "activation": get_args(Activation),
+    "norm": get_args(NormPlace),
+    "slopes": get_args(Slopes),
+    "halting": get_args(Halting),
+    "dtype": get_args(DType),
+}
+"""The allowed values of every field with a fixed choice."""
+
+MAX_SIZE = 1 << 28
+"""Of any width; products of two sizes stay far below what 64 bits hold."""
+MAX_COUNT = 1 << 12
+"""Of heads and layers."""
+MAX_POSITIONS = 1 << 20
+
+AT_LEAST_ONE = (
+    "vocabulary", "outputs", "width", "key_width", "value_width", "layers", "window",
+    "global_every",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
 class TransformerConfig:
-    """What a `Transformer` is made of.
+    """The architecture of a `Transformer`.
 
     Attributes:
-        vocabulary: how many tokens there are.
-        outputs: how many classes the output projection has.
-        width: dimensions of the stream.
-        heads: attention heads of a layer.
-        key_width: dimensions of a head's queries and keys; width / heads where it is left out.
-        value_width: dimensions of a head's values; the same.
+        vocabulary: number of tokens.
+        outputs: number of classes of the output projection.
+        width: dimensions of the residual stream.
+        heads: attention heads per layer.
+        key_width: dimensions of a head's queries and keys; width / heads by default.
+        value_width: dimensions of a head's values; width / heads by default.
         hidden: widths of the feed-forward's hidden layers, in order.
-        kind: an `encoder` sees everything, a `decoder` only what is to the left; an
-            `encoder-decoder` has both, and its decoder also attends to the encoder.
-        position: how positions are told, by name; several are joined by `+`.
-        encoder_position: how the encoder of an encoder-decoder is told them; `position` if left
-            out.
-        attention: how heads weigh what they see, by name.
+        kind: an `encoder` attends in both directions, a `decoder` is causal; an `encoder-decoder`
+            has both, and its decoder also attends to the encoder.
+        position: positional encoding, by name; several are joined by `+`.
+        encoder_position: positional encoding of an encoder-decoder's encoder; `position` by
+            default.
+        attention: attention mechanism, by name.
         activation: of the feed-forward. `clipped` is min(max(x, 0), 1).
-        norm: before each part of a layer, after it, or none.
-        canon: at which of the places A, B, C, D a layer mixes neighbouring positions.
+        norm: `pre` normalises the input of attention and feed-forward, `post` the stream after
+            each, `none` neither.
+        canon: at which of the points A, B, C and D a layer has a Canon convolution.
         biases: whether the feed-forward has biases.
         tied: whether the output projection is the token embedding.
-        layers: how many layers have weights.
-        encoder_layers: how many of its own an encoder-decoder's encoder has; `layers` if left out.
-        loops: how often layers are run through, an encoder's too; at most, where positions halt.
+        layers: number of layers with weights of their own.
+        encoder_layers: the same for an encoder-decoder's encoder; `layers` by default.
+        loops: how often all layers are applied, an encoder's too; the maximum if the model halts.
         inject: whether the embedding is added to the stream before every loop but the first.
-        positions: how many absolute positions there are; None where no table of them is needed.
-        max_length: the longest input that the model takes; None for any that its positions allow.
-            Compiled models are right up to here and refuse what is longer.
-        digits: which tokens are digits, for `abacus`.
-        offsets: relative offsets from -offsets to offsets have biases of their own, and all beyond
-            share one on each side; None for no such bias. Compiled models use this.
-        random_offset: while training, positions (and places of digits) start anywhere up to here,
-            anew for every batch.
-        window: how far local layers see, with `swan`.
-        global_every: every how many layers one sees everything, with `swan`, the first included.
-        slopes: which schedule of slopes `nape` takes.
+        positions: number of absolute positions; None if no encoding needs a table of them.
+        max_length: the longest input that the model accepts; None for no limit but `positions`.
+            Compiled models are correct up to this length and refuse longer inputs.
+        digits: the tokens that are digits, for `abacus`.
+        offsets: relative offsets from -offsets to offsets have a bias each, and all beyond share
+            one per side; None for no such bias. For compiled models.
+        random_offset: while training, add an offset of 0 to `random_offset`, drawn per batch, to
+            all positions (and to the places of digits).
+        window: how many tokens local layers attend to, with `swan`.
+        global_every: every how many layers one is global, the first included, with `swan`.
+        slopes: the schedule of slopes of `nape`.
         alpha: of `entmax`: 1 would be softmax, 2 is sparsemax.
-        scaled: whether scores are divided by the root of key_width.
-        sink: whether every head can attend to nothing.
-        halt: the dimension of the stream that is 1 where a position has halted; None to run all
+        scaled: whether scores are divided by sqrt(key_width).
+        sink: whether every head has an attention sink with value zero.
+        halt: the dimension of the stream that is 1 once a position has halted; None to run all
             layers.
-        halting: a `sequence` stops when all its positions have halted; or each `position` stays as
-            it is from when it halts, as in the Universal Transformer.
+        halting: a `sequence` stops when all its positions have halted; or each `position` keeps
+            its stream once it has halted, as in the Universal Transformer.
         dtype: `float32`, `float64` or `bfloat16`.
     """
 
@@ -78,7 +117,7 @@ class TransformerConfig:
     encoder_position: str = ""
     attention: str = "softmax"
     activation: Activation = "clipped"
-    norm: Norm = "none"
+    norm: NormPlace = "none"
     canon: str = ""
     biases: bool = True
     tied: bool = False
@@ -102,18 +141,16 @@ class TransformerConfig:
     dtype: str = "float32"
 
     def __post_init__(self) -> None:
-        from weft.models.validation import check
-
         for name in ("key_width", "value_width"):
             if not getattr(self, name):
                 object.__setattr__(self, name, max(1, self.width // max(1, self.heads)))
         if self.kind == "encoder-decoder" and not self.encoder_layers:
             object.__setattr__(self, "encoder_layers", self.layers)
-        check(self)
+        _check(self)
 
     @property
     def causal(self) -> bool:
-        """Whether positions see only themselves and what is to their left."""
+        """Whether positions attend only to themselves and to the left."""
         return self.kind != "encoder"
 
     @property
@@ -123,7 +160,7 @@ class TransformerConfig:
 
     @cached_property
     def of_encoder(self) -> TransformerConfig:
-        """The config by which the encoder of an encoder-decoder is told positions."""
+        """The config with the positional encoding of an encoder-decoder's encoder."""
         if not self.encoder_position:
             return self
         return replace(
@@ -140,5 +177,144 @@ class TransformerConfig:
 
 
 def config_from_dict(values: dict[str, Any]) -> TransformerConfig:
-    """A config from plain values; an unknown or missing key, or a wrong type, is an error."""
+    """Return a config from plain values; unknown or missing keys and wrong types are errors."""
     return from_plain(TransformerConfig, values, "the model's config")
+
+
+def _check(config: TransformerConfig) -> None:
+    """Raise a `WeftError` if choices do not fit together."""
+    for key, allowed in CHOICES.items():
+        value = getattr(config, key)
+        if value not in allowed:
+            _refuse(
+                f"{key} '{value}' is not known", did_you_mean(value, list(allowed)).capitalize()
+            )
+    _check_sizes(config)
+    _check_layers(config)
+    _check_positions(config)
+    _check_attention(config)
+
+
+def _check_sizes(config: TransformerConfig) -> None:
+    for key in AT_LEAST_ONE:
+        if getattr(config, key) < 1:
+            _refuse(f"{key} is {getattr(config, key)}", "It must be at least 1")
+    for width in config.hidden:
+        if width < 0:
+            _refuse(f"hidden has a layer of width {width}", "Widths must not be negative")
+    if (config.positions is not None and config.positions < 1) or (config.offsets or 0) < 0:
+        _refuse(
+            f"positions is {config.positions} and offsets is {config.offsets}",
+            "Give at least 1 and 0, or leave them out",
+        )
+    _check_limits(config)
+    for key in ("heads", "loops", "random_offset", "encoder_layers"):
+        if getattr(config, key) < 0:
+            _refuse(f"{key} is {getattr(config, key)}", "It must not be negative")
+    if config.max_length is not None and config.max_length < 1:
+        _refuse(f"max_length is {config.max_length}", "It must be at least 1")
+    if config.tied and config.vocabulary != config.outputs:
+        _refuse("a tied output projection has a class for each token", "Make outputs = vocabulary")
+    if any(not 0 <= token < config.vocabulary for token in config.digits):
+        _refuse("some digits are not tokens", f"Choose them below {config.vocabulary}")
+    if not 1 < config.alpha <= 2:
+        _refuse(f"alpha is {config.alpha:g}", "Choose it above 1 and at most 2")
+
+
+def _check_limits(config: TransformerConfig) -> None:
+    """Refuse sizes that no machine has memory for, before they are multiplied or allocated."""
+    sizes = {key: getattr(config, key) for key in (*AT_LEAST_ONE, "random_offset")}
+    del sizes["layers"]  # below
+    sizes |= {"offsets": config.offsets or 0}
+    sizes |= {"hidden": max(config.hidden, default=0), "heads * width": config.heads * config.width}
+    for key in ("key_width", "value_width"):
+        sizes[f"heads * {key}"] = config.heads * getattr(config, key)
+    limits = dict.fromkeys(sizes, MAX_SIZE)
+    for key in ("heads", "layers", "encoder_layers"):
+        sizes[key], limits[key] = getattr(config, key), MAX_COUNT
+    sizes["positions"], limits["positions"] = config.positions or 0, MAX_POSITIONS
+    for key, size in sizes.items():
+        if size > limits[key]:
+            _refuse(f"{key} is {size:,}", f"It must be at most {limits[key]:,}")
+
+
+def _check_layers(config: TransformerConfig) -> None:
+    if config.halt is not None and config.layers > 1:
+        _refuse("only a model with one layer can halt", "Set layers=1 and loops")
+    if config.halt is not None and not 0 <= config.halt < config.width:
+        _refuse(f"the stream has no dimension {config.halt} to halt by", "Choose one below width")
+    if config.halt is not None and config.kind == "encoder-decoder":
+        _refuse("an encoder-decoder does not halt", "Leave out halt, or use another kind")
+    for key in ("encoder_layers", "encoder_position"):
+        if getattr(config, key) and config.kind != "encoder-decoder":
+            _refuse(
+                f"{key} is for an encoder-decoder, and kind is '{config.kind}'", f"Leave out {key}"
+            )
+    if config.inject and config.loops < 2:
+        _refuse("inject adds the embedding before loops after the first", "Set loops above 1")
+    for point in config.canon:
+        if point not in "ABCD" or config.canon.count(point) > 1:
+            _refuse(f"canon '{config.canon}' is not a subset of ABCD", "Write it as in 'AC'")
+    if config.canon and config.kind != "decoder":
+        _refuse("Canon layers are causal", "Use a decoder")
+    if config.activation == "swiglu" and len(config.hidden) != 1:
+        _refuse("a SwiGLU has one hidden layer", "Give one hidden width")
+
+
+def _check_positions(config: TransformerConfig) -> None:
+    if config.encoder_position:
+        _check_positions(config.of_encoder)
+    names = config.encodings
+    for name in names:
+        if name not in POSITIONS:
+            _check_extension("position", name, POSITIONS)
+        if names.count(name) > 1:
+            _refuse(f"position '{name}' is given twice", "Name it once")
+    biased = [name for name in names if name in BIASED]
+    if len(biased) > 1:
+        _refuse(f"{' and '.join(biased)} both bias scores by distance", "Choose one of them")
+    if "randomised" in names and len(names) == 1:
+        _refuse("'randomised' draws positions for another encoding", "As in 'randomised+rotary'")
+    if "randomised" in names and config.random_offset:
+        _refuse("randomised positions take no random_offset", "Leave out random_offset")
+    if config.random_offset and not names:
+        _refuse("random_offset needs a positional encoding", "Give a position")
+    if any(name in TABLED for name in names) and not config.positions:
+        _refuse(f"position '{config.position}' needs the number of positions", "Give positions")
+    if "rotary" in names and config.key_width % 2:
+        _refuse("rotary rotates pairs of dimensions", f"Make key_width {config.key_width} even")
+
+
+def _check_attention(config: TransformerConfig) -> None:
+    kind, names = config.attention, config.encodings
+    if kind not in ATTENTIONS:
+        _check_extension("attention", kind, ATTENTIONS)
+    if kind in ("path", "stick-breaking", "forgetting") and config.kind != "decoder":
+        _refuse(f"{kind} attention is causal", "Use a decoder")
+    if kind == "stick-breaking" and any(name in BIASED for name in names):
+        _refuse("stick-breaking attention takes no bias on scores", "Leave out the position")
+    if kind == "path" and any(name in (*BIASED, *ROTATED) for name in names):
+        _refuse("PaTH encodes relative positions itself", "Leave out the position")
+    if config.sink and kind != "softmax":
+        _refuse(f"{kind} attention has no sink", "Use softmax, or sink=False")
+    if config.offsets is not None and kind != "softmax":
+        _refuse(f"{kind} attention takes no table of offsets", "Use softmax")
+
+
+def _check_extension(kind: str, name: str, known: tuple[str, ...]) -> None:
+    """Load a user's mechanism, or refuse an unknown name."""
+    if not exists(kind, name):
+        remedy = did_you_mean(name, [*known, *available(kind)]).capitalize()
+        _refuse(f"{kind} '{name}' is not known", remedy)
+    if kind == "position":
+        from weft.models.positions import encoding_class
+
+        encoding_class(name)
+    else:
+        from weft.models.attentions import mechanism_class
+
+        mechanism_class(name)
+
+
+def _refuse(what: str, remedy: str) -> NoReturn:
+    raise WeftError(what, subject="TransformerConfig", remedy=remedy)

@@ -1,25 +1,30 @@
-"""The feed-forward: affine maps with an activation between them.
+"""The feed-forward network: affine maps with an activation between them.
 
 clipped  min(max(x, 0), 1)      relu  max(x, 0)      gelu  x Phi(x)
-swiglu   (silu(gate) * up), from one product that gives both
+swiglu   silu(gate) * up, both halves from one matrix product
 """
 
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
 
-from weft.models.cache import Memory
+from weft.models.cache import LayerCache
 from weft.models.canon import Canon
 from weft.models.config import TransformerConfig
-from weft.models.context import Scene
-from weft.models.hooks import Tap
+from weft.models.context import AttentionContext
+from weft.models.hooks import Hook
+from weft.models.init import Initialisation, normal
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
 
 
 class FeedForward(nn.Module):
-    """What every position computes for itself."""
+    """The feed-forward of a layer, applied to every position by itself."""
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
@@ -35,14 +40,23 @@ class FeedForward(nn.Module):
         )
         self.canon = Canon("D", len(self.weights[0])) if "D" in config.canon else None
 
+    def init_weights(self, init: Initialisation) -> None:
+        """Draw the matrices; biases start at zero."""
+        *first, last = self.weights
+        for weight in first:
+            normal(weight, init.std(weight.shape[1]))
+        normal(last, init.residual_std(last.shape[1]))
+        for bias in self.biases:
+            nn.init.zeros_(bias)
+
     def forward(
         self,
-        stream: Tensor,
-        scene: Scene | None = None,
-        memory: Memory | None = None,
-        tap: Tap | None = None,
-    ) -> Tensor:
-        """What it adds to the stream."""
+        stream: Float[Tensor, "*batch width"],
+        context: AttentionContext | None = None,
+        cache: LayerCache | None = None,
+        hook: Hook | None = None,
+    ) -> Float[Tensor, "*batch width"]:
+        """Return what the feed-forward adds to the stream."""
         last = len(self.weights) - 1
         for place, weight in enumerate(self.weights):
             stream = nn.functional.linear(
@@ -51,14 +65,14 @@ class FeedForward(nn.Module):
             if place == last:
                 break
             if self.canon is not None and place == 0:
-                assert scene is not None
-                stream = self.canon(stream, scene, memory)
+                assert context is not None
+                stream = self.canon(stream, context, cache)
             suffix = "" if place == 0 else str(place)
-            if tap is not None:
-                stream = tap(f"mlp.hook_pre{suffix}", stream)
+            if hook is not None:
+                stream = hook(f"mlp.hook_pre{suffix}", stream)
             stream = self._activate(stream)
-            if tap is not None:
-                stream = tap(f"mlp.hook_post{suffix}", stream)
+            if hook is not None:
+                stream = hook(f"mlp.hook_post{suffix}", stream)
         return stream
 
     def _activate(self, x: Tensor) -> Tensor:

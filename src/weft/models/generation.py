@@ -1,34 +1,39 @@
-"""Continuing texts, token by token, with what earlier tokens left behind kept in memory."""
+"""Autoregressive generation, with a key-value cache."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
 from weft.errors import WeftError
-from weft.models.cache import Memory
+from weft.models.cache import empty_kv_cache, supports_kv_cache
 from weft.models.transformer import Transformer
+
+if TYPE_CHECKING:
+    from jaxtyping import Float, Int
 
 
 @torch.no_grad()
 def generate(
     model: Transformer,
-    tokens: Tensor,
+    tokens: Int[Tensor, "batch length"],
     steps: int,
     *,
     stop: int | None = None,
     temperature: float = 0.0,
     cache: bool = True,
-) -> Tensor:
-    """Continue a batch of texts (b l) by up to so many tokens.
+) -> Int[Tensor, "batch longer"]:
+    """Extend a batch of prompts by up to `steps` tokens, and return prompts and new tokens.
 
     Args:
         model: a decoder.
-        tokens: the texts, all of one length.
+        tokens: the prompts, all of one length.
         steps: how many tokens to add.
-        stop: the token after which a text is finished; it is then repeated.
-        temperature: 0 for the likeliest token; 1 draws from the model's distribution.
-        cache: whether to keep keys and values of earlier tokens, where the model allows it.
+        stop: the token that ends a sequence; it is then repeated.
+        temperature: 0 for greedy decoding; 1 samples from the model's distribution.
+        cache: whether to keep keys and values of earlier tokens, if the model allows it.
 
     Example:
         >>> import torch
@@ -45,12 +50,12 @@ def generate(
     training = model.training
     model.eval()
     try:
-        return _continued(model, tokens, steps, stop, temperature, cache)
+        return _generate(model, tokens, steps, stop, temperature, cache)
     finally:
         model.train(training)
 
 
-def _continued(
+def _generate(
     model: Transformer,
     tokens: Tensor,
     steps: int,
@@ -58,14 +63,14 @@ def _continued(
     temperature: float,
     cache: bool,
 ) -> Tensor:
-    kept = memories(model) if cache and can_remember(model) else None
+    kv_cache = empty_kv_cache(model) if cache and supports_kv_cache(model) else None
     new = tokens.shape[1]
     for _ in range(steps):
-        if kept is None:
+        if kv_cache is None:
             logits = model(tokens).logits[:, -1]
         else:
-            logits = model.continued(tokens, new, kept)[:, -1]
-        chosen, new = _chosen(logits, temperature), 1
+            logits = model.decode(tokens, new, kv_cache)[:, -1]
+        chosen, new = _choose(logits, temperature), 1
         if stop is not None:
             chosen = torch.where(tokens[:, -1] == stop, stop, chosen)
         tokens = torch.cat([tokens, chosen[:, None]], 1)
@@ -74,18 +79,7 @@ def _continued(
     return tokens
 
 
-def memories(model: Transformer) -> list[Memory]:
-    """An empty memory for every layer of every loop."""
-    return [{} for _ in range(model.config.layers * model.config.loops)]
-
-
-def can_remember(model: Transformer) -> bool:
-    """Whether earlier tokens stay as they are when a token is added; randomised positions move."""
-    halts = model.config.halt is not None or model.stream_layout is not None
-    return "randomised" not in model.config.encodings and not halts
-
-
-def _chosen(logits: Tensor, temperature: float) -> Tensor:
+def _choose(logits: Float[Tensor, "batch outputs"], temperature: float) -> Int[Tensor, " batch"]:
     if temperature == 0:
         return logits.argmax(-1)
     return torch.multinomial((logits.float() / temperature).softmax(-1), 1)[:, 0]

@@ -1,14 +1,14 @@
-"""Looking into a forward pass, and changing what is computed there.
+"""Hooks: read and change the activations of a forward pass, with TransformerLens's names.
 
-Names follow TransformerLens where they mean the same: `hook_embed`, `blocks.0.hook_resid_pre`,
-`blocks.0.attn.hook_q` (b h l k, heads before positions), `.hook_k`, `.hook_v`, `.hook_pattern`,
-`.hook_z`, `blocks.0.hook_attn_out`, `.hook_resid_mid`, `.mlp.hook_pre`, `.mlp.hook_post`,
-`.hook_mlp_out`, `.hook_resid_post`. Layers that are looped are numbered on: loop 2 of 3 layers is
-`blocks.3` to `blocks.5`. The encoder of an encoder-decoder has `encoder.` in front; in its decoder
-there are also `blocks.0.cross_attn.hook_q` and so on, `.hook_cross_out` and `.hook_resid_cross`.
+`hook_embed`, `blocks.0.hook_resid_pre`, `blocks.0.attn.hook_q` (b h l k, heads before positions),
+`.hook_k`, `.hook_v`, `.hook_pattern`, `.hook_z`, `blocks.0.hook_attn_out`, `.hook_resid_mid`,
+`.mlp.hook_pre`, `.mlp.hook_post`, `.hook_mlp_out`, `.hook_resid_post`. Looped layers are numbered
+consecutively: the second loop of 3 layers is `blocks.3` to `blocks.5`. Names in the encoder of an
+encoder-decoder begin with `encoder.`; its decoder also has `blocks.0.cross_attn.hook_q` and so on,
+`.hook_cross_out` and `.hook_resid_cross`.
 
-Queries and keys are those that are compared, with positions told. A tap sees weights that a fused
-kernel never writes down: with one, every mechanism runs by its formula.
+Queries and keys are those that are compared, after rotary and similar encodings. Fused kernels
+never store attention patterns, so with a hook every mechanism computes its dense formula.
 """
 
 from __future__ import annotations
@@ -17,36 +17,36 @@ from collections.abc import Callable, Mapping
 
 from torch import Tensor
 
-Tap = Callable[[str, Tensor], Tensor]
-"""Is given a name and what was computed, and gives back what to go on with."""
+Hook = Callable[[str, Tensor], Tensor]
+"""Called with the name and value of each activation; returns the value to continue with."""
 
 
-def within(tap: Tap | None, prefix: str) -> Tap | None:
-    """A tap for a part of the model."""
-    if tap is None:
+def with_prefix(hook: Hook | None, prefix: str) -> Hook | None:
+    """Return a hook that calls another one with a prefix before every name."""
+    if hook is None:
         return None
-    return lambda name, tensor: tap(f"{prefix}{name}", tensor)
+    return lambda name, tensor: hook(f"{prefix}{name}", tensor)
 
 
-def recording(found: dict[str, Tensor], wanted: Callable[[str], bool]) -> Tap:
-    """A tap that writes down what has a wanted name."""
+def caching_hook(cache: dict[str, Tensor], wanted: Callable[[str], bool]) -> Hook:
+    """Return a hook that stores the activations with wanted names in a dictionary."""
 
-    def tap(name: str, tensor: Tensor) -> Tensor:
+    def hook(name: str, tensor: Tensor) -> Tensor:
         if wanted(name):
-            found[name] = tensor
+            cache[name] = tensor
         return tensor
 
-    return tap
+    return hook
 
 
-def replacing(hooks: Mapping[str, Callable[[Tensor], Tensor]], met: set[str]) -> Tap:
-    """A tap that lets hooks replace what has their name."""
+def replacing_hook(replace: Mapping[str, Callable[[Tensor], Tensor]], called: set[str]) -> Hook:
+    """Return a hook that applies a function to the activation of each name; records the calls."""
 
-    def tap(name: str, tensor: Tensor) -> Tensor:
-        hook = hooks.get(name)
-        if hook is None:
+    def hook(name: str, tensor: Tensor) -> Tensor:
+        function = replace.get(name)
+        if function is None:
             return tensor
-        met.add(name)
-        return hook(tensor)
+        called.add(name)
+        return function(tensor)
 
-    return tap
+    return hook

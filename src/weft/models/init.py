@@ -1,79 +1,93 @@
-"""First values of weights, by recipe."""
+"""Weight initialisation.
+
+Values are drawn on the CPU in float32, so that a seed gives the same weights on every device and in
+every precision. Each module draws its own weights, in `init_weights`.
+"""
 
 from __future__ import annotations
 
-from typing import Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 
 import torch
-from torch import nn
+from torch import Tensor
 
-from weft.models.attention import Attention
-from weft.models.attentions import Mixing
-from weft.models.canon import Canon
-from weft.models.drawing import normal
-from weft.models.feed_forward import FeedForward
-from weft.models.layer import Norm
-from weft.models.positions import Positions
-from weft.models.transformer import Transformer
+if TYPE_CHECKING:
+    from weft.models.transformer import Transformer
 
 Recipe = Literal["gpt2", "depth-scaled", "zero-output", "fan-in"]
 STD = 0.02
 
 
+@torch.no_grad()
+def normal(tensor: Tensor, std: float) -> None:
+    """Fill a tensor from a normal distribution with mean 0."""
+    tensor.copy_(torch.randn(tensor.shape) * std)
+
+
+@torch.no_grad()
+def uniform(tensor: Tensor, bound: float) -> None:
+    """Fill a tensor from the uniform distribution on -bound to bound."""
+    tensor.copy_((2 * torch.rand(tensor.shape) - 1) * bound)
+
+
+@dataclass(frozen=True)
+class Initialisation:
+    """Standard deviations of a model's initial weights, by recipe.
+
+    Attributes:
+        recipe: as for `initialise`.
+        depth: the number of layers, loops counted.
+        embedding_std: of token embeddings and tables of positions.
+    """
+
+    recipe: Recipe
+    depth: int
+    embedding_std: float
+
+    def std(self, fan_in: int) -> float:
+        """Standard deviation of a matrix with this many inputs."""
+        return _std(self.recipe, fan_in)
+
+    def residual_std(self, fan_in: int) -> float:
+        """Standard deviation of a matrix whose output is added to the residual stream."""
+        if self.recipe == "zero-output":
+            return 0.0
+        return self.std(fan_in) / (1.0 if self.recipe == "gpt2" else (2 * self.depth) ** 0.5)
+
+
+@runtime_checkable
+class Initialisable(Protocol):
+    """A module that draws its own weights."""
+
+    def init_weights(self, init: Initialisation) -> None:
+        """Set this module's own parameters, not those of its submodules."""
+
+
 def initialise(
     model: Transformer, recipe: Recipe = "depth-scaled", *, seed: int = 0
 ) -> Transformer:
-    """Give a model its first weights.
+    """Initialise a model's weights in place and return it.
 
     Args:
-        model: the model, changed in place and given back.
-        recipe: `gpt2` draws all matrices with a deviation of 0.02; `depth-scaled` divides that by
-            the root of twice the number of layers for what is added to the stream, as GPT-2 itself
-            did; `zero-output` starts it at zero, so that the model starts as its embedding;
-            `fan-in` is `depth-scaled` with deviations of one over the root of a matrix's inputs,
-            which for embeddings is 1 unless they are tied: narrow models learn sooner from it.
-        seed: the same seed gives the same weights, on any device.
+        model: the model.
+        recipe: `gpt2` draws all matrices with a standard deviation of 0.02. `depth-scaled`, as in
+            GPT-2 itself, divides that by sqrt(2 layers) for matrices whose output is added to the
+            residual stream. `zero-output` sets those to zero, so that the stream starts as the
+            embedding. `fan-in` is `depth-scaled` with a standard deviation of 1 / sqrt(fan-in),
+            and of 1 for embeddings unless they are tied; narrow models learn sooner from it.
+        seed: the same seed gives the same weights on any device.
     """
-    depth = max(1, model.config.layers * model.config.loops)
-    embedded = _deviation(recipe, model.config.width if model.config.tied else 1)
+    config = model.config
+    embedding_std = _std(recipe, config.width if config.tied else 1)
+    init = Initialisation(recipe, max(1, config.layers * config.loops), embedding_std)
     with torch.random.fork_rng(devices=[]), torch.no_grad():
         torch.default_generator.manual_seed(seed)
-        normal(model.embedding, embedded)
-        if not model.config.tied:
-            normal(model.unembedding, _deviation(recipe, model.config.width))
         for module in model.modules():
-            _start(module, recipe, depth, embedded)
+            if isinstance(module, Initialisable):
+                module.init_weights(init)
     return model
 
 
-def _start(module: nn.Module, recipe: Recipe, depth: int, embedded: float) -> None:
-    if isinstance(module, Attention):
-        for matrix in (module.query, module.key, module.value):
-            normal(matrix, _deviation(recipe, matrix.shape[1]))
-        heads, width, _ = module.output.shape
-        normal(module.output, _added(recipe, heads * width, depth))
-    elif isinstance(module, FeedForward):
-        *first, last = module.weights
-        for weight in first:
-            normal(weight, _deviation(recipe, weight.shape[1]))
-        normal(last, _added(recipe, last.shape[1], depth))
-        for bias in module.biases:
-            nn.init.zeros_(bias)
-    elif isinstance(module, Norm):
-        nn.init.ones_(module.gain)
-    elif isinstance(module, Positions):
-        module.initialise(embedded)
-    elif isinstance(module, Canon | Mixing):
-        module.initialise()
-
-
-def _deviation(recipe: Recipe, inputs: int) -> float:
-    """Of a matrix that reads so many inputs."""
-    return inputs**-0.5 if recipe == "fan-in" else STD
-
-
-def _added(recipe: Recipe, inputs: int, depth: int) -> float:
-    """Of a matrix whose result is added to the stream."""
-    if recipe == "zero-output":
-        return 0.0
-    return _deviation(recipe, inputs) / (1.0 if recipe == "gpt2" else (2 * depth) ** 0.5)
+def _std(recipe: Recipe, fan_in: int) -> float:
+    return fan_in**-0.5 if recipe == "fan-in" else STD

@@ -1,43 +1,53 @@
-"""A layer: attention, then the feed-forward, each added to the stream.
+"""A layer: attention, then the feed-forward, each added to the residual stream.
 
     pre    x + f(norm(x)), and one more norm after the last layer
     post   norm(x + f(x))
     none   x + f(x)
 
-f is attention, then the feed-forward. The norm is x / rms(x) * g, with a learned gain g for every
-dimension and neither mean nor bias.
+f is attention, then the feed-forward. The norm is RMSNorm, x / rms(x) * g, with a learned gain g
+per dimension.
 """
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
 
 from weft.models.attention import Attention
-from weft.models.bias import Bias
-from weft.models.cache import Memory
+from weft.models.bias import ScoreBias
+from weft.models.cache import LayerCache
 from weft.models.canon import Canon
 from weft.models.config import TransformerConfig
-from weft.models.context import Scene
+from weft.models.context import AttentionContext
 from weft.models.feed_forward import FeedForward
-from weft.models.hooks import Tap, within
-from weft.models.positions import Position
+from weft.models.hooks import Hook, with_prefix
+from weft.models.init import Initialisation
+from weft.models.positions import PositionalEncoding
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
 
 
 class Norm(nn.Module):
-    """x / rms(x) * g, computed in float32 at least."""
+    """RMSNorm: x / rms(x) * g, computed in float32 at least."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
         self.gain = nn.Parameter(torch.ones(width))
 
-    def forward(self, stream: Tensor) -> Tensor:
-        """The stream with a root mean square of the gain at every position."""
+    def forward(self, stream: Float[Tensor, "*batch width"]) -> Float[Tensor, "*batch width"]:
+        """Normalise the stream at every position."""
         return nn.functional.rms_norm(stream, self.gain.shape, self.gain.to(stream.dtype), 1e-6)
+
+    def init_weights(self, init: Initialisation) -> None:
+        """Set gains to 1."""
+        nn.init.ones_(self.gain)
 
 
 class Layer(nn.Module):
-    """Attention and feed-forward, with a norm before, after, or none."""
+    """Attention and feed-forward; with cross-attention between them in an encoder-decoder."""
 
     def __init__(self, config: TransformerConfig, number: int = 0, cross: bool = False) -> None:
         super().__init__()
@@ -48,50 +58,56 @@ class Layer(nn.Module):
         normed = config.norm != "none"
         self.norms = nn.ModuleList(Norm(config.width) for _ in range((2 + cross) * normed))
         self.canons = nn.ModuleDict(
-            {place: Canon(place, config.width) for place in "AC" if place in config.canon}
+            {point: Canon(point, config.width) for point in "AC" if point in config.canon}
         )
 
     def forward(
         self,
-        stream: Tensor,
-        scene: Scene,
-        position: Position | None = None,
-        bias: Bias | None = None,
-        memory: Memory | None = None,
-        tap: Tap | None = None,
-        source: Tensor | None = None,
-        source_scene: Scene | None = None,
-    ) -> Tensor:
-        """The stream (b l d) after the layer."""
-        if not self.attention.told:
+        stream: Float[Tensor, "batch length width"],
+        context: AttentionContext,
+        position: PositionalEncoding | None = None,
+        bias: ScoreBias | None = None,
+        cache: LayerCache | None = None,
+        hook: Hook | None = None,
+        source: Float[Tensor, "batch source_length width"] | None = None,
+        source_context: AttentionContext | None = None,
+    ) -> Float[Tensor, "batch length width"]:
+        """Return the stream after the layer."""
+        if not self.attention.uses_positions:
             position = bias = None
-        if tap is not None:
-            stream = tap("hook_resid_pre", stream)
-        told = self._before(stream, 0, "A", scene, memory)
-        added = self.attention(told, scene, position, bias, memory, tap)
-        stream = self._add(stream, added, 0, "hook_attn_out", "hook_resid_mid", tap)
-        if self.cross is not None and source is not None and source_scene is not None:
-            told = self._before(stream, 2, "", scene, memory)
-            seen = within(tap, "cross_")
-            added = self.cross(told, source_scene, tap=seen, source=source)
-            stream = self._add(stream, added, 2, "hook_cross_out", "hook_resid_cross", tap)
-        told = self._before(stream, 1, "C", scene, memory)
-        added = self.feed_forward(told, scene, memory, tap)
-        return self._add(stream, added, 1, "hook_mlp_out", "hook_resid_post", tap)
+        if hook is not None:
+            stream = hook("hook_resid_pre", stream)
+        normed = self._normed(stream, 0, "A", context, cache)
+        added = self.attention(normed, context, position, bias, cache, hook)
+        stream = self._add(stream, added, 0, "hook_attn_out", "hook_resid_mid", hook)
+        if self.cross is not None and source is not None and source_context is not None:
+            normed = self._normed(stream, 2, "", context, cache)
+            cross_hook = with_prefix(hook, "cross_")
+            added = self.cross(normed, source_context, hook=cross_hook, source=source)
+            stream = self._add(stream, added, 2, "hook_cross_out", "hook_resid_cross", hook)
+        normed = self._normed(stream, 1, "C", context, cache)
+        added = self.feed_forward(normed, context, cache, hook)
+        return self._add(stream, added, 1, "hook_mlp_out", "hook_resid_post", hook)
 
-    def _before(
-        self, stream: Tensor, number: int, place: str, scene: Scene, memory: Memory | None
+    def _normed(
+        self,
+        stream: Tensor,
+        number: int,
+        point: str,
+        context: AttentionContext,
+        cache: LayerCache | None,
     ) -> Tensor:
+        """What attention or feed-forward reads: the stream after pre-norm and Canon."""
         if self.config.norm == "pre":
             stream = self.norms[number](stream)
-        return self.canons[place](stream, scene, memory) if place in self.canons else stream
+        return self.canons[point](stream, context, cache) if point in self.canons else stream
 
     def _add(
-        self, stream: Tensor, added: Tensor, number: int, out: str, after: str, tap: Tap | None
+        self, stream: Tensor, added: Tensor, number: int, out: str, after: str, hook: Hook | None
     ) -> Tensor:
-        if tap is not None:
-            added = tap(out, added)
+        if hook is not None:
+            added = hook(out, added)
         stream = stream + added
         if self.config.norm == "post":
             stream = self.norms[number](stream)
-        return stream if tap is None else tap(after, stream)
+        return stream if hook is None else hook(after, stream)

@@ -1,19 +1,33 @@
-"""Which dimensions of the stream hold which variable, and how to read them.
+"""Slots: which dimensions of the residual stream hold which variable, and how values are encoded.
 
-A categorical variable has a dimension for each value, one-hot; a set has one for each element,
-multi-hot; a number has one. Heads' outputs are all zero where they are undefined.
+A categorical variable has one dimension per value, one-hot; a set has one per element, multi-hot; a
+number has one, which holds its value. The output of a head is all zeros while it is undefined.
+
+`encode`, `decode` and `nearest` translate between values and dimensions. A value is named by its
+code, its place in the list of the variable's values.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import torch
+from torch import Tensor
 
 from weft.config import from_plain
 from weft.errors import WeftError, did_you_mean
+from weft.language.program import Variable
+from weft.language.ranges import Categorical, Number, Subset
 
-Kind = Literal["categorical", "number", "set"]
+if TYPE_CHECKING:
+    from jaxtyping import Float, Float64, Int
+
+SlotKind = Literal["categorical", "number", "set"]
+
+UNDEFINED_CODE = -1
 
 
 @dataclass(frozen=True)
@@ -22,15 +36,15 @@ class Slot:
 
     Attributes:
         name: the variable.
-        kind: how it is written there.
+        kind: how its values are encoded.
         start: its first dimension.
-        size: how many it has.
+        size: the number of its dimensions.
         is_head: whether it is the output of a head, which can be undefined.
         values: the buckets of a number, the legal sets of a set; empty for a categorical variable.
     """
 
     name: str
-    kind: Kind
+    kind: SlotKind
     start: int
     size: int
     is_head: bool = False
@@ -38,8 +52,13 @@ class Slot:
 
     @property
     def dimensions(self) -> slice:
-        """Where it lies in the stream."""
+        """Its dimensions of the stream."""
         return slice(self.start, self.start + self.size)
+
+    @property
+    def count(self) -> int:
+        """The number of values."""
+        return self.size if self.kind == "categorical" else len(self.values)
 
     def as_dict(self) -> dict[str, Any]:
         """The slot as plain values, for JSON."""
@@ -55,10 +74,16 @@ class Slot:
 
 
 class Layout(Mapping[str, Slot]):
-    """The slots of all variables; `layout["parity"]` is one."""
+    """The slots of all variables by name, as in `layout["parity"]`.
 
-    def __init__(self, slots: tuple[Slot, ...]) -> None:
+    Attributes:
+        heads: for each attention head, the names of the program's heads that it computes; empty if
+            the model was not compiled from a program.
+    """
+
+    def __init__(self, slots: tuple[Slot, ...], heads: tuple[tuple[str, ...], ...] = ()) -> None:
         self._slots = {slot.name: slot for slot in slots}
+        self.heads = heads
 
     def __getitem__(self, name: str) -> Slot:
         if name not in self._slots:
@@ -77,7 +102,7 @@ class Layout(Mapping[str, Slot]):
 
     @property
     def width(self) -> int:
-        """How many dimensions the variables take."""
+        """The number of dimensions up to the end of the last slot."""
         return max((slot.start + slot.size for slot in self.values()), default=0)
 
     def as_list(self) -> list[dict[str, Any]]:
@@ -86,12 +111,117 @@ class Layout(Mapping[str, Slot]):
 
 
 def layout_from_list(slots: list[dict[str, Any]], what: str = "the model's layout") -> Layout:
-    """A layout from plain values; `what` names their source in messages."""
+    """Return a layout from plain values; `what` names their source in error messages."""
     if not isinstance(slots, list):
         raise WeftError(f"{what} is not a list")
-    made = []
-    for slot in slots:
-        found = from_plain(Slot, slot, what)
-        sets = tuple(frozenset(v) if isinstance(v, tuple) else v for v in found.values)
-        made.append(replace(found, values=sets))
-    return Layout(tuple(made))
+    parsed = []
+    for values in slots:
+        slot = from_plain(Slot, values, what)
+        sets = tuple(frozenset(v) if isinstance(v, tuple) else v for v in slot.values)
+        parsed.append(replace(slot, values=sets))
+    return Layout(tuple(parsed))
+
+
+def make_layout(variables: Iterable[Variable], aliases: Mapping[str, str]) -> Layout:
+    """Return a layout with the variables of a program side by side, in their order.
+
+    Args:
+        variables: the variables that need dimensions.
+        aliases: variables that share the dimensions of another one, by their names.
+    """
+    variables = list(variables)
+    starts: dict[str, int] = {}
+    end = 0
+    for variable in variables:
+        if variable.name not in aliases:
+            starts[variable.name] = end
+            end += _slot(variable, end).size
+    return Layout(tuple(_slot(v, starts[aliases.get(v.name, v.name)]) for v in variables))
+
+
+def _slot(variable: Variable, start: int) -> Slot:
+    range_ = variable.range
+    if isinstance(range_, Categorical):
+        return Slot(variable.name, "categorical", start, len(range_), variable.is_head)
+    if isinstance(range_, Number):
+        return Slot(variable.name, "number", start, 1, variable.is_head, range_.values)
+    assert isinstance(range_, Subset)
+    return Slot(variable.name, "set", start, range_.size, variable.is_head, range_.values)
+
+
+def encode(slot: Slot, code: int) -> dict[int, float]:
+    """Return the dimensions of the stream that encode a value, with what they hold."""
+    if slot.kind == "categorical":
+        return {slot.start + code: 1.0}
+    if slot.kind == "number":
+        return {slot.start: float(slot.values[code])}
+    return {slot.start + item: 1.0 for item in slot.values[code]}
+
+
+def encodings(slot: Slot) -> Float64[np.ndarray[Any, Any], "values size"]:
+    """Return the encodings of all values of a slot."""
+    table = np.zeros((slot.count, slot.size))
+    for code in range(slot.count):
+        for dimension, amount in encode(slot, code).items():
+            table[code, dimension - slot.start] = amount
+    return table
+
+
+def decode(stream: Float[Tensor, "*batch width"], slot: Slot) -> Int[Tensor, "*batch"]:
+    """Return the code of a variable at each position; `UNDEFINED_CODE` if it holds no value.
+
+    Numbers are assigned to the nearest bucket. Other dimensions must be recognisably 0 or 1: within
+    0.25 for categorical variables, and on the same side of 0.5 for sets.
+    """
+    held = stream[..., slot.dimensions].double()
+    table = torch.from_numpy(encodings(slot)).to(held.device)
+    if slot.kind == "categorical":
+        one_hot = (held > 0.75).sum(-1) == 1
+        clean = ((held > 0.75) | (held < 0.25)).all(-1)
+        return torch.where(one_hot & clean, held.argmax(-1), UNDEFINED_CODE)
+    if slot.kind == "number":
+        borders = (table[1:, 0] + table[:-1, 0]) / 2
+        return torch.bucketize(held[..., 0].contiguous(), borders, right=True)
+    same = ((held > 0.5)[..., None, :] == (table > 0.5)).all(-1)
+    return torch.where(same.any(-1), same.int().argmax(-1), UNDEFINED_CODE)
+
+
+def nearest(held: Float[Tensor, "*batch size"], slot: Slot) -> Float[Tensor, "*batch size"]:
+    """Return the encoding of a value that is nearest to what a slot's dimensions hold."""
+    table = torch.from_numpy(encodings(slot)).to(held)
+    return table[(held[..., None, :] - table).square().sum(-1).argmin(-1)]
+
+
+def round_stream(
+    stream: Float[Tensor, "*batch width"], layout: Layout
+) -> Float[Tensor, "*batch width"]:
+    """Return a stream with every variable at its nearest value, as a program leaves it.
+
+    The outputs of heads are set to zero: they are undefined after a step.
+    """
+    rounded = torch.zeros_like(stream)
+    for slot in layout.values():
+        if not slot.is_head:
+            rounded[..., slot.dimensions] = nearest(stream[..., slot.dimensions], slot)
+    return rounded
+
+
+def read_stream(stream: Float[Tensor, "*batch width"], layout: Layout) -> dict[str, list[Any]]:
+    """Return every variable as nested lists of values, shaped like the stream; None: undefined.
+
+    Numbers are returned as the stream holds them.
+    """
+    return {
+        name: stream[..., slot.start].tolist()
+        if slot.kind == "number"
+        else _values(decode(stream, slot).tolist(), slot)
+        for name, slot in layout.items()
+    }
+
+
+def _values(codes: Any, slot: Slot) -> Any:
+    if isinstance(codes, list):
+        return [_values(code, slot) for code in codes]
+    if codes == UNDEFINED_CODE:
+        return None
+    return slot.values[codes] if slot.kind == "set" else codes

@@ -1,7 +1,7 @@
 """The one Transformer: compiled and trained models are the same class.
 
-A layer is attention and a feed-forward, each added to the stream. The position of every tensor's
-axes is given by letters:
+A layer is attention and a feed-forward, each added to the residual stream. Letters name the axes of
+tensors:
 
     b  sequences   l  positions (queries)   m  positions (keys)   h  heads   d  stream
 """
@@ -10,51 +10,68 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
 
 from weft.errors import WeftError
-from weft.models.cache import Memory
+from weft.language.vocabulary import Vocabulary
+from weft.models.cache import KVCache
 from weft.models.compact_layers import CompactLayer
 from weft.models.compaction import compact
 from weft.models.config import TransformerConfig
-from weft.models.context import Scene
-from weft.models.forward import CompactRunning, Running, Watcher, injects, run_tapped
-from weft.models.hooks import Tap, recording, replacing, within
+from weft.models.context import AttentionContext, make_context
+from weft.models.forward import (
+    CompactForwardPass,
+    ForwardPass,
+    HaltingForwardPass,
+    HookedForwardPass,
+    StreamObserver,
+    run_layers,
+)
+from weft.models.hooks import Hook, caching_hook, replacing_hook
+from weft.models.init import Initialisation, normal
 from weft.models.layer import Layer, Norm
-from weft.models.placing import key_scene, place
 from weft.models.positions import Positions
-from weft.models.reading import read_stream
-from weft.models.slots import Layout
+from weft.models.slots import Layout, read_stream
 from weft.models.threads import threads_for
 
-WHOLE = 12
-"""So many layers are compiled as one."""
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float, Int
+
+MAX_COMPILED_LAYERS = 12
+"""Up to this many layers are compiled into one graph."""
 
 DTYPES = {"float32": torch.float32, "float64": torch.float64, "bfloat16": torch.bfloat16}
 
 
 @dataclass(frozen=True)
 class Output:
-    """What a forward pass gives.
+    """The result of a forward pass.
 
     Attributes:
-        logits: b l outputs.
-        stream: b l d, the last stream.
-        layers: b, how many layers each sequence ran.
-        halted: b, whether each sequence has halted.
+        logits: scores of the classes at every position.
+        stream: the residual stream after the last layer.
+        layers: how many layers each sequence ran.
+        halted: whether each sequence halted.
     """
 
-    logits: Tensor
-    stream: Tensor
-    layers: Tensor
-    halted: Tensor
+    logits: Float[Tensor, "batch length outputs"]
+    stream: Float[Tensor, "batch length width"]
+    layers: Int[Tensor, " batch"]
+    halted: Bool[Tensor, " batch"]
 
 
 class Transformer(nn.Module):
     """A Transformer of any kind, from one config.
+
+    Args:
+        config: the architecture.
+        layout: for a compiled model, which dimensions of the stream hold which variable.
+        vocabulary: the names of its tokens, for a model that reads text.
+        between_layers: applied to the stream after every layer, for instance to round variables
+            to their nearest values.
 
     Example:
         >>> import torch
@@ -64,11 +81,19 @@ class Transformer(nn.Module):
         torch.Size([1, 3, 16])
     """
 
-    def __init__(self, config: TransformerConfig, layout: Layout | None = None) -> None:
+    def __init__(
+        self,
+        config: TransformerConfig,
+        layout: Layout | None = None,
+        *,
+        vocabulary: Vocabulary | None = None,
+        between_layers: Callable[[Tensor], Tensor] | None = None,
+    ) -> None:
         super().__init__()
         self.config = config
         self.stream_layout = layout
-        self.vocabulary: Any = None
+        self.vocabulary = vocabulary
+        self.between_layers = between_layers
         self._compacted: tuple[Any, CompactLayer | None] | None = None
         self.embedding = nn.Parameter(torch.zeros(config.vocabulary, config.width))
         self.position = Positions(config)
@@ -84,192 +109,194 @@ class Transformer(nn.Module):
         if not config.tied:
             self.unembedding = nn.Parameter(torch.zeros(config.outputs, config.width))
         self.to(DTYPES[config.dtype])
-        self._body = self._layers
+        self._body = self._run_all_layers
+
+    def init_weights(self, init: Initialisation) -> None:
+        """Draw the embedding and the output projection."""
+        normal(self.embedding, init.embedding_std)
+        if not self.config.tied:
+            normal(self.unembedding, init.std(self.config.width))
 
     # Compiled models
 
     @property
     def layout(self) -> Layout:
-        """Which dimensions hold which variable; only a compiled model has one."""
+        """The slots of the stream; only a compiled model has them."""
         if self.stream_layout is None:
             raise WeftError(
                 "this model's stream has no layout", remedy="Only compiled models have one"
             )
         return self.stream_layout
 
-    def read(self, stream: Tensor) -> dict[str, list[Any]]:
-        """The variables of a compiled model's stream (... d) as nested lists; None: undefined."""
+    def read(self, stream: Float[Tensor, "*batch width"]) -> dict[str, list[Any]]:
+        """The variables of a compiled model's stream as nested lists; None if undefined."""
         return read_stream(stream, self.layout)
 
     def compacted(self) -> CompactLayer | None:
-        """The looped layer with its zeros left out, where that is possible and nothing is learned.
+        """The looped layer without its zeros; None if it has no such form or is being trained.
 
-        It is made once, and again after a weight was changed.
+        It is computed once, and again after a weight has changed.
         """
-        if self.stream_layout is None:
+        if self.stream_layout is None or self.between_layers is not None:
             return None
         weights = list(self.parameters())
         if torch.is_grad_enabled() and any(weight.requires_grad for weight in weights):
             return None
-        now = tuple((weight.data_ptr(), weight._version) for weight in weights)
-        if self._compacted is None or self._compacted[0] != now:
-            self._compacted = now, compact(self)
+        versions = tuple((weight.data_ptr(), weight._version) for weight in weights)
+        if self._compacted is None or self._compacted[0] != versions:
+            self._compacted = versions, compact(self)
         return self._compacted[1]
 
     def refresh(self) -> None:
-        """Forget the compacted layer: weights changed through `.data` are not noticed otherwise."""
+        """Discard the compact layer: changes to weights through `.data` are not noticed."""
         self._compacted = None
 
     # Running
 
     def forward(
         self,
-        tokens: Tensor,
-        lengths: Tensor | None = None,
+        tokens: Int[Tensor, "batch length"],
+        lengths: Int[Tensor, " batch"] | None = None,
         *,
-        documents: Tensor | None = None,
-        source: Tensor | None = None,
-        source_lengths: Tensor | None = None,
+        documents: Int[Tensor, "batch length"] | None = None,
+        source: Int[Tensor, "batch source_length"] | None = None,
+        source_lengths: Int[Tensor, " batch"] | None = None,
         layers: int | None = None,
-        watch: Watcher | None = None,
+        watch: StreamObserver | None = None,
         plain: bool = False,
         backend: str = "auto",
-        tap: Tap | None = None,
+        hook: Hook | None = None,
     ) -> Output:
-        """Run a batch (b l) of token numbers, padded to one length.
+        """Run a batch of tokens, padded to one length.
 
         Args:
-            tokens: the inputs; what lies beyond a sequence's length is not looked at.
-            lengths: the length of each sequence (b); all of them full where it is left out.
-            documents: which document each token belongs to (b l), where several share a row.
-            source: what an encoder-decoder's encoder reads (b l).
-            source_lengths: the lengths of these.
-            layers: run this many, unless a sequence halts before.
-            watch: called with every stream on the way.
-            plain: multiply all matrices in full, where zeros could be left out.
-            backend: `dense` for every mechanism's formula as it stands.
-            tap: sees, and may change, what is computed on the way.
+            tokens: the inputs; tokens beyond a sequence's length are ignored.
+            lengths: the length of each sequence; by default all are full.
+            documents: the document of each token, if rows hold several.
+            source: the inputs of an encoder-decoder's encoder.
+            source_lengths: their lengths.
+            layers: run at most this many layers.
+            watch: called with the stream after attention and after every layer.
+            plain: multiply by full matrices even if a compiled model's zeros could be left out.
+            backend: `dense` to compute every mechanism by its formula.
+            hook: called with every activation, which it may replace (`weft.models.hooks`).
         """
-        self._fits(tokens, source, watch)
-        self._refuse_longer(tokens, lengths)
-        scene = place(self.config, tokens, lengths, documents, self.training, backend)
+        self._check_inputs(tokens, lengths, source, watch)
+        context = make_context(self.config, tokens, lengths, documents, self.training, backend)
+        limit = self._limit(layers)
         if self.config.halt is not None or watch is not None or self.stream_layout is not None:
-            if tap is not None:
-                return self._run_tapped(tokens, scene, layers, tap)
-            return self._run(tokens, scene, lengths, layers, watch, plain)
-        read, read_scene = self._encode(source, source_lengths, scene, tap)
-        stream = self._body(tokens, scene, self._limit(layers), tap, read, read_scene)
-        ran = torch.full((len(tokens),), self._limit(layers), device=tokens.device)
-        return Output(self._logits(stream), stream, ran, torch.zeros_like(ran, dtype=torch.bool))
+            stream, ran, halted = self._run_halting(
+                tokens, context, lengths, limit, watch, hook, plain
+            )
+        else:
+            encoded, encoded_context = self._encode(source, source_lengths, context, hook)
+            stream = self._body(tokens, context, limit, hook, encoded, encoded_context)
+            ran = torch.full((len(tokens),), limit, device=tokens.device)
+            halted = torch.zeros_like(ran, dtype=torch.bool)
+        return Output(self._logits(stream), stream, ran, halted)
 
     def fused(self) -> Transformer:
-        """The same model with its layers compiled by torch.compile, for training on a GPU.
+        """Compile the layers by torch.compile, for training on a GPU, and return the model.
 
-        Up to `WHOLE` layers are compiled as one. Of deeper models, and of encoders that are read
-        from, one layer is, which all others share: forty as one would take minutes.
+        Up to `MAX_COMPILED_LAYERS` layers become one graph. Deeper models and encoders of
+        encoder-decoders compile one layer that all others share: one graph of forty layers takes
+        minutes to compile.
         """
         apart: list[nn.Module] = list(self.encoder)
-        if self.config.layers * self.config.loops <= WHOLE:
-            self._body = torch.compile(self._layers, dynamic=False)
+        if self.config.layers * self.config.loops <= MAX_COMPILED_LAYERS:
+            self._body = torch.compile(self._run_all_layers, dynamic=False)
         else:
             apart += self.layers
         for layer in apart:
             layer.compile(dynamic=False)
         return self
 
-    def _layers(
+    def _run_all_layers(
         self,
         tokens: Tensor,
-        scene: Scene,
+        context: AttentionContext,
         count: int,
-        tap: Tap | None = None,
-        read: Tensor | None = None,
-        read_scene: Scene | None = None,
+        hook: Hook | None = None,
+        source: Tensor | None = None,
+        source_context: AttentionContext | None = None,
     ) -> Tensor:
-        """The stream after so many layers."""
-        stream = self.embed(tokens, scene)
-        if tap is not None:
-            stream = tap("hook_embed", stream)
-        bias = self.position.bias(scene)
-        if torch.is_autocast_enabled(stream.device.type):  # half of the memory to go through
+        """The stream after a number of layers, without halting."""
+        stream = self.embed(tokens, context)
+        if hook is not None:
+            stream = hook("hook_embed", stream)
+        if torch.is_autocast_enabled(stream.device.type):  # halves memory traffic
             stream = stream.to(torch.get_autocast_dtype(stream.device.type))
-        first = stream
-        for number in range(count):
-            if injects(self.config, number, len(self.layers)):
-                stream = stream + first
-            stream = self.layers[number % len(self.layers)](
-                stream, scene, self.position, bias,
-                tap=within(tap, f"blocks.{number}."), source=read, source_scene=read_scene,
-            )  # fmt: skip
-        return stream
+        state = ForwardPass(
+            self, self.layers, self.position, stream, context,
+            hook=hook, source=source, source_context=source_context,
+        )  # fmt: skip
+        run_layers(state, count)
+        return state.stream
 
-    def embed(self, tokens: Tensor, scene: Scene | None = None) -> Tensor:
-        """The first stream (b l d)."""
-        if scene is None:
-            scene = place(self.config, tokens)
-        return self._embed(tokens, scene, self.position)
-
-    def _embed(self, tokens: Tensor, scene: Scene, position: Positions) -> Tensor:
-        return position.embed(nn.functional.embedding(tokens, self.embedding), tokens, scene)
-
-    def _encode(
-        self, source: Tensor | None, lengths: Tensor | None, reader: Scene, tap: Tap | None
-    ) -> tuple[Tensor | None, Scene | None]:
-        """What the decoder of an encoder-decoder attends to, and how it sees it."""
-        if source is None:
-            return None, None
-        backend = reader.backend
-        own, position = self.config.of_encoder, getattr(self, "encoder_position", self.position)
-        scene = place(own, source, lengths, None, self.training, backend, causal=False)
-        stream = self._embed(source, scene, position)
-        if tap is not None:
-            stream = tap("encoder.hook_embed", stream)
-        bias, first = position.bias(scene), stream
-        for number in range(len(self.encoder) * self.config.loops):
-            if injects(self.config, number, len(self.encoder)):
-                stream = stream + first
-            stream = self.encoder[number % len(self.encoder)](
-                stream, scene, position, bias, tap=within(tap, f"encoder.blocks.{number}.")
-            )
-        stream = stream if self.encoder_norm is None else self.encoder_norm(stream)
-        return stream, replace(scene, positions=reader.positions)
-
-    def _run(
+    def _run_halting(
         self,
         tokens: Tensor,
-        scene: Scene,
+        context: AttentionContext,
         lengths: Tensor | None,
-        layers: int | None,
-        watch: Watcher | None,
+        limit: int,
+        watch: StreamObserver | None,
+        hook: Hook | None,
         plain: bool,
-    ) -> Output:
-        """Layer by layer, until everything has halted."""
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """The last streams, the number of layers of each sequence, and which have halted."""
+        if hook is not None:
+            hooked = HookedForwardPass(
+                self, hook("hook_embed", self.embed(tokens, context)), context, hook
+            )
+            run_layers(hooked, limit)
+            return hooked.stream, hooked.ran, hooked.halted
         if lengths is None:
             lengths = torch.full((len(tokens),), tokens.shape[1], device=tokens.device)
-        small = None if plain or not tokens.numel() else self.compacted()
-        if small is None:
-            state = Running(self, self.embed(tokens, scene), lengths, scene)
-            return self._run_layers(state, layers, watch)
-        with threads_for(small.work(tokens), tokens.device):
-            return self._run_layers(CompactRunning(small, tokens, lengths), layers, watch)
+        compact_layer = None if plain or not tokens.numel() else self.compacted()
+        if compact_layer is None:
+            stream = self.embed(tokens, context)
+            state = HaltingForwardPass(self, stream, context, lengths, watch)
+            final = state.finish(run_layers(state, limit))
+        else:
+            with threads_for(compact_layer.work(tokens), tokens.device):
+                state = CompactForwardPass(compact_layer, tokens, lengths, watch)
+                final = state.finish(run_layers(state, limit))
+        return final, state.ran, state.halted
 
-    def _run_layers(self, state: Running, layers: int | None, watch: Watcher | None) -> Output:
-        number, limit = 0, self._limit(layers)
-        state.finish(number)
-        while state.rows.numel() and number < limit:
-            layer = self.layers[number % len(self.layers)]
-            number += 1
-            state.step(layer, number, watch)
-            state.finish(number)
-        state.stop(number)
-        stream = state.finals()
-        return Output(self._logits(stream), stream, state.ran, state.halted)
+    def embed(
+        self, tokens: Int[Tensor, "batch length"], context: AttentionContext | None = None
+    ) -> Float[Tensor, "batch length width"]:
+        """The stream before the first layer."""
+        if context is None:
+            context = make_context(self.config, tokens)
+        return self._embed(tokens, context, self.position)
 
-    def _run_tapped(self, tokens: Tensor, scene: Scene, layers: int | None, tap: Tap) -> Output:
-        """The same with a tap, all products in full."""
-        stream = tap("hook_embed", self.embed(tokens, scene))
-        found = run_tapped(self, stream, scene, self._limit(layers), tap)
-        return Output(self._logits(found[0]), *found)
+    def _embed(self, tokens: Tensor, context: AttentionContext, position: Positions) -> Tensor:
+        return position.embed(nn.functional.embedding(tokens, self.embedding), tokens, context)
+
+    def _encode(
+        self,
+        source: Tensor | None,
+        lengths: Tensor | None,
+        decoder: AttentionContext,
+        hook: Hook | None,
+    ) -> tuple[Tensor | None, AttentionContext | None]:
+        """The encoder's output, and the context in which the decoder attends to it."""
+        if source is None:
+            return None, None
+        config, position = self.config.of_encoder, getattr(self, "encoder_position", self.position)
+        context = make_context(
+            config, source, lengths, None, self.training, decoder.backend, causal=False
+        )
+        stream = self._embed(source, context, position)
+        if hook is not None:
+            stream = hook("encoder.hook_embed", stream)
+        state = ForwardPass(
+            self, self.encoder, position, stream, context, hook=hook, prefix="encoder."
+        )
+        run_layers(state, len(self.encoder) * self.config.loops)
+        stream = state.stream if self.encoder_norm is None else self.encoder_norm(state.stream)
+        return stream, replace(context, positions=decoder.positions)
 
     def _logits(self, stream: Tensor) -> Tensor:
         if self.norm is not None:
@@ -279,29 +306,21 @@ class Transformer(nn.Module):
         )
 
     def _limit(self, layers: int | None) -> int:
-        most = self.config.layers * self.config.loops
+        limit = self.config.layers * self.config.loops
         if layers is None:
-            return most
-        return layers if self.config.layers == 1 else min(layers, most)
+            return limit
+        return layers if self.config.layers == 1 else min(layers, limit)
 
-    def _refuse_longer(self, tokens: Tensor, lengths: Tensor | None) -> None:
-        """Refuse inputs that are longer than the model is made for."""
-        limit = self.config.max_length
-        if limit is None or tokens.shape[1] <= limit:
-            return
-        longest = tokens.shape[1] if lengths is None else int(lengths.max())
-        if longest > limit:
-            raise WeftError(
-                f"the input has {longest} tokens, the model is made for at most {limit}",
-                remedy=f"Give a shorter input, or compile with --max-length {longest}",
-            )
-
-    def _fits(
-        self, tokens: Tensor, source: Tensor | None = None, watch: Watcher | None = None
+    def _check_inputs(
+        self,
+        tokens: Tensor,
+        lengths: Tensor | None = None,
+        source: Tensor | None = None,
+        watch: StreamObserver | None = None,
     ) -> None:
-        limit, config = self.config.positions, self.config
-        read = 0 if source is None else source.shape[1]
-        for length, own in ((tokens.shape[1], config), (read, config.of_encoder)):
+        config, limit = self.config, self.config.positions
+        source_length = 0 if source is None else source.shape[1]
+        for length, own in ((tokens.shape[1], config), (source_length, config.of_encoder)):
             tabled = {"learned", "randomised"} & set(own.encodings)
             if limit is not None and length > limit and tabled:
                 raise WeftError(
@@ -319,24 +338,32 @@ class Transformer(nn.Module):
             raise WeftError(
                 "an encoder-decoder cannot be watched", remedy="Use run_with_cache instead"
             )
+        if config.max_length is not None and tokens.shape[1] > config.max_length:
+            longest = tokens.shape[1] if lengths is None else int(lengths.max())
+            if longest > config.max_length:
+                raise WeftError(
+                    f"the input has {longest} tokens, the model is made for at most "
+                    f"{config.max_length}",
+                    remedy=f"Give a shorter input, or compile with --max-length {longest}",
+                )
 
     # Looking inside
 
     def run_with_cache(
         self,
-        tokens: Tensor,
-        lengths: Tensor | None = None,
+        tokens: Int[Tensor, "batch length"],
+        lengths: Int[Tensor, " batch"] | None = None,
         *,
         names: Callable[[str], bool] | Sequence[str] | None = None,
         **arguments: Any,
     ) -> tuple[Output, dict[str, Tensor]]:
-        """Run a batch and give back what was computed on the way, by name.
+        """Run a batch and return its output and its activations by name.
 
         Args:
             tokens: the inputs.
             lengths: their lengths.
-            names: which to keep, as names or a test; all where it is left out.
-            arguments: whatever else `forward` takes.
+            names: the activations to keep, as names or a predicate; all by default.
+            arguments: any other argument of `forward`.
 
         Example:
             >>> import torch
@@ -346,44 +373,41 @@ class Transformer(nn.Module):
             >>> cache["blocks.0.attn.hook_pattern"].shape
             torch.Size([1, 3, 3, 3])
         """
-        found: dict[str, Tensor] = {}
+        cache: dict[str, Tensor] = {}
         wanted = names if callable(names) else (lambda name: names is None or name in names)
-        out = self(tokens, lengths, tap=recording(found, wanted), **arguments)
-        return out, found
+        out = self(tokens, lengths, hook=caching_hook(cache, wanted), **arguments)
+        return out, cache
 
     def run_with_hooks(
         self,
-        tokens: Tensor,
-        lengths: Tensor | None = None,
+        tokens: Int[Tensor, "batch length"],
+        lengths: Int[Tensor, " batch"] | None = None,
         *,
         hooks: Mapping[str, Callable[[Tensor], Tensor]],
         **arguments: Any,
     ) -> Output:
-        """Run a batch with some of what is computed replaced by what hooks make of it."""
-        met: set[str] = set()
-        out: Output = self(tokens, lengths, tap=replacing(hooks, met), **arguments)
+        """Run a batch, replacing each named activation by what its hook returns for it."""
+        called: set[str] = set()
+        out: Output = self(tokens, lengths, hook=replacing_hook(hooks, called), **arguments)
         for name in hooks:
-            if name not in met:
+            if name not in called:
                 raise WeftError(
-                    f"nothing is called '{name}' in this model",
-                    remedy="run_with_cache gives all names",
+                    f"this model has no activation '{name}'",
+                    remedy="run_with_cache returns all names",
                 )
         return out
 
-    # Continuing a text
+    # Generation
 
-    def continued(self, tokens: Tensor, new: int, memories: list[Memory]) -> Tensor:
-        """The logits (b new outputs) of the last few tokens, given what is kept of the others."""
-        self._fits(tokens)
-        self._refuse_longer(tokens, None)
-        scene = place(self.config, tokens)
-        stream = self.embed(tokens, scene)[:, -new:]
-        scene = key_scene(scene, new)
-        bias = self.position.bias(scene)
-        first = stream
-        for number, memory in enumerate(memories):
-            if injects(self.config, number, len(self.layers)):
-                stream = stream + first
-            layer = self.layers[number % len(self.layers)]
-            stream = layer(stream, scene, self.position, bias, memory)
-        return self._logits(stream)
+    def decode(
+        self, tokens: Int[Tensor, "batch length"], new: int, kv_cache: KVCache
+    ) -> Float[Tensor, "batch new outputs"]:
+        """The logits of the last `new` tokens, given the cache of all tokens before them."""
+        self._check_inputs(tokens)
+        context = make_context(self.config, tokens)
+        stream = self.embed(tokens, context)[:, -new:]
+        state = ForwardPass(
+            self, self.layers, self.position, stream, context.last_queries(new), kv_cache=kv_cache
+        )
+        run_layers(state, len(kv_cache))
+        return self._logits(state.stream)

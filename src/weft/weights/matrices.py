@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from weft.models.slots import Layout, Slot
+from weft.models.slots import Layout, encode
 from weft.weights.circuit import Circuit, Form, Unit
 from weft.weights.layers import FeedForwardMatrices
 
@@ -108,15 +108,6 @@ class _Placer:
         return self._carriers[level, one]
 
 
-def encoding(slot: Slot, code: int) -> dict[int, float]:
-    """What the stream holds for a value: entries of the slot that are not zero."""
-    if slot.kind == "categorical":
-        return {slot.start + code: 1.0}
-    if slot.kind == "number":
-        return {slot.start: float(slot.values[code])}
-    return {slot.start + item: 1.0 for item in slot.values[code]}
-
-
 def lay_out(circuit: Circuit, layout: Layout, width: int) -> FeedForwardMatrices:
     """The matrices of a circuit."""
     placer = _Placer(circuit, layout)
@@ -126,7 +117,7 @@ def lay_out(circuit: Circuit, layout: Layout, width: int) -> FeedForwardMatrices
     for write in circuit.writes:
         source = placer.unit(write.unit, depth)
         slot = layout[write.variable]
-        written = {slot.start: 1.0} if write.code is None else encoding(slot, write.code)
+        written = {slot.start: 1.0} if write.code is None else encode(slot, write.code)
         for dimension, amount in written.items():
             final.setdefault(dimension, _Placed()).add(source, write.times * amount)
     while len(placer.rows) < depth:

@@ -17,7 +17,7 @@ from weft.compiler import heads as attention
 from weft.compiler import one_hot as expand
 from weft.compiler.problem import Problem, restricted
 from weft.compiler.proof import prove
-from weft.compiler.slots import make_layout
+from weft.models.slots import make_layout
 from weft.weights import matrices
 from weft.weights.cubes import Cube, minimise
 from weft.weights.precision import Ramp
@@ -202,9 +202,9 @@ def without_clearing(self: Any, variable: str, guard: Any) -> None:
     """Old values are not taken away."""
 
 
-def overlapping(problem: Problem) -> Any:
+def overlapping(variables: Any, aliases: Any) -> Any:
     """Every slot begins one dimension too early."""
-    layout = make_layout(problem)
+    layout = make_layout(variables, aliases)
     slots = tuple(replace(slot, start=max(0, slot.start - 1)) for slot in layout.values())
     return type(layout)(slots)
 

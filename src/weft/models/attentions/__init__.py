@@ -1,10 +1,10 @@
-"""How heads weigh what they see: one small file for every mechanism, with its formula."""
+"""Attention mechanisms: one small file each, with its formula, its paper and a fast path."""
 
 from __future__ import annotations
 
 from weft.errors import WeftError
 from weft.extensions import find
-from weft.models.attentions.base import Mixing
+from weft.models.attentions.base import AttentionMechanism
 from weft.models.attentions.entmax import Entmax
 from weft.models.attentions.forgetting import Forgetting
 from weft.models.attentions.log_scaled import LogScaled
@@ -13,7 +13,7 @@ from weft.models.attentions.softmax import Softmax
 from weft.models.attentions.stick_breaking import StickBreaking
 from weft.models.attentions.swan import Swan
 
-MIXINGS: dict[str, type[Mixing]] = {
+MECHANISMS: dict[str, type[AttentionMechanism]] = {
     "softmax": Softmax,
     "forgetting": Forgetting,
     "path": Path,
@@ -24,39 +24,37 @@ MIXINGS: dict[str, type[Mixing]] = {
 }
 
 
-def mechanism_class(name: str) -> type[Mixing]:
-    """The class of a mechanism by its name; `path/file.py:Class` or a registered name, too."""
-    if name in MIXINGS:
-        return MIXINGS[name]
-    kind: type[Mixing] = find("attention", name, MIXINGS)
-    formula, fast = (
-        next(base for base in kind.__mro__ if member in vars(base))
-        for member in ("weights", "fast")
-    )
-    if formula is Mixing:
+def mechanism_class(name: str) -> type[AttentionMechanism]:
+    """Return the class of a mechanism by name; also `path/file.py:Class` or a registered name."""
+    if name in MECHANISMS:
+        return MECHANISMS[name]
+    kind: type[AttentionMechanism] = find("attention", name, MECHANISMS)
+    formula, fast = _owner(kind, "weights"), _owner(kind, "fast")
+    if formula is AttentionMechanism:
         raise WeftError(
             f"{name} has no weights",
-            remedy="Write def weights(self, query, key, extra, bias, scene)",
+            remedy="Write def weights(self, query, key, extra, bias, context)",
         )
     changed = [
         member
-        for member in ("weights", "scores", "seen", "scale")
-        if _overrides(kind, fast, member)
+        for member in ("weights", "scores", "visible", "scale")
+        if fast is not AttentionMechanism
+        and _owner(kind, member) is not fast
+        and issubclass(_owner(kind, member), fast)
     ]
     if changed:
         raise WeftError(
             f"{name} changes {' and '.join(changed)}, but {fast.__name__}.fast, which it inherits, "
             "does not use that",
-            remedy="Write def fast(self, query, key, value, extra, bias, scene) as well; "
+            remedy="Write def fast(self, query, key, value, extra, bias, context) as well; "
             "it may return None",
         )
     return kind
 
 
-def _overrides(kind: type, fast: type, member: str) -> bool:
-    """Whether a class changes a member that a fast path, inherited from elsewhere, relies on."""
-    owner = next(base for base in kind.__mro__ if member in vars(base))
-    return fast is not Mixing and owner is not fast and issubclass(owner, fast)
+def _owner(kind: type, member: str) -> type:
+    """The class that defines a member of another class."""
+    return next(base for base in kind.__mro__ if member in vars(base))
 
 
-__all__ = ["MIXINGS", "Mixing", "mechanism_class"]
+__all__ = ["MECHANISMS", "AttentionMechanism", "mechanism_class"]

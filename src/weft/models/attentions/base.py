@@ -1,29 +1,39 @@
-"""How heads weigh what they see: from queries, keys and values (b h l k) to what is found.
+"""The interface of an attention mechanism: from queries, keys and values to weighted means.
 
-Every mechanism has the formula as it stands (`weights`, all pairs written out, in any precision)
-and may have a quicker way to the same result (`fast`). While generating, `memory` keeps what later
-tokens need of earlier ones.
+Every mechanism has a dense reference in any precision (`weights`, all pairs written out) and may
+have a fast path to the same result (`fast`). While generating, `cache` keeps what later tokens need
+of earlier ones.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
 
-from weft.models.bias import Bias
-from weft.models.cache import Memory, remembered
+from weft.models.bias import ScoreBias
+from weft.models.cache import LayerCache, append_to_cache
 from weft.models.config import TransformerConfig
-from weft.models.context import Scene
+from weft.models.context import AttentionContext
+from weft.models.init import Initialisation
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float
+
+    Queries = Float[Tensor, "batch heads queries key_width"]
+    Keys = Float[Tensor, "batch heads keys key_width"]
+    Values = Float[Tensor, "batch heads keys value_width"]
+    Weights = Float[Tensor, "batch heads queries keys"]
+    Mixed = Float[Tensor, "batch heads queries value_width"]
 
 
-class Mixing(nn.Module):
-    """A way to weigh values; `number` is the layer's place in the model."""
+class AttentionMechanism(nn.Module):
+    """How a layer computes attention weights; `number` is the layer's place in the model."""
 
     strict = False
-    """Whether a token does not see itself."""
+    """Whether a token does not attend to itself."""
 
     def __init__(self, config: TransformerConfig, number: int) -> None:
         super().__init__()
@@ -32,71 +42,90 @@ class Mixing(nn.Module):
 
     @property
     def scale(self) -> float:
-        """What scores are multiplied by."""
+        """The factor of scores."""
         return self.config.key_width**-0.5 if self.config.scaled else 1.0
 
     @property
     def window(self) -> int | None:
-        """How far the layer sees; None for everything."""
+        """How many tokens the layer attends to; None for all."""
         return None
 
+    def init_weights(self, init: Initialisation) -> None:
+        """Initialise the mechanism's own parameters."""
+
     def prepare(
-        self, stream: Tensor, query: Tensor, key: Tensor, scene: Scene, memory: Memory | None
-    ) -> tuple[Tensor, Tensor, Any]:
-        """Queries and keys as they are compared, and whatever else the weights depend on."""
+        self,
+        stream: Float[Tensor, "batch queries width"],
+        query: Queries,
+        key: Queries,
+        context: AttentionContext,
+        cache: LayerCache | None,
+    ) -> tuple[Queries, Queries, Any]:
+        """Return queries and keys as they are compared, and anything else weights depend on."""
         return query, key, None
 
-    def keep(self, key: Tensor, extra: Any, memory: Memory) -> Tensor:
-        """Remember the keys of new tokens; gives all keys so far."""
-        return remembered(memory, "keys", key, 2)
+    def cache_keys(self, key: Queries, extra: Any, cache: LayerCache) -> Keys:
+        """Add the keys of new tokens to the cache and return all keys so far."""
+        return append_to_cache(cache, "keys", key, 2)
 
     def weights(
-        self, query: Tensor, key: Tensor, extra: Any, bias: Bias | None, scene: Scene
-    ) -> Tensor:
-        """The weight of every key for every query (b h l m), by the formula."""
+        self,
+        query: Queries,
+        key: Keys,
+        extra: Any,
+        bias: ScoreBias | None,
+        context: AttentionContext,
+    ) -> Weights:
+        """The attention weights of all pairs, by the formula."""
         raise NotImplementedError
 
     def fast(
         self,
-        query: Tensor,
-        key: Tensor,
-        value: Tensor,
+        query: Queries,
+        key: Keys,
+        value: Values,
         extra: Any,
-        bias: Bias | None,
-        scene: Scene,
-    ) -> Tensor | None:
-        """What is found (b h l v) in a quicker way; None where there is none."""
+        bias: ScoreBias | None,
+        context: AttentionContext,
+    ) -> Mixed | None:
+        """The weighted means of values by a faster implementation; None if none applies."""
         return None
 
-    def scores(self, query: Tensor, key: Tensor, bias: Bias | None, scene: Scene) -> Tensor:
-        """q · k, scaled and biased, in float32 at least (b h l m)."""
-        wide = torch.float64 if query.dtype == torch.float64 else torch.float32
+    def scores(
+        self, query: Queries, key: Keys, bias: ScoreBias | None, context: AttentionContext
+    ) -> Weights:
+        """q · k, scaled and biased, in float32 at least."""
+        wide = wide_dtype(query)
         scores = (query @ key.transpose(-1, -2)).to(wide) * self.scale
-        added = None if bias is None else bias.dense(scene, wide)
+        added = None if bias is None else bias.dense(context, wide)
         return scores if added is None else scores + added
 
-    def seen(self, scene: Scene) -> Tensor | None:
-        """Where a query may see a key."""
-        return scene.visible(self.window, self.strict)
-
-    def initialise(self) -> None:
-        """Set what it learns to its first values."""
+    def visible(self, context: AttentionContext) -> Bool[Tensor, "*batch queries keys"] | None:
+        """The attention mask of this layer."""
+        return context.visible(self.window, self.strict)
 
 
-def weighed(
-    scores: Tensor, seen: Tensor | None, normalise: Callable[[Tensor], Tensor] | None = None
-) -> Tensor:
-    """Weights from scores, by softmax where nothing else is given.
+def wide_dtype(tensor: Tensor) -> torch.dtype:
+    """float64 for float64 tensors, float32 for all others."""
+    return torch.float64 if tensor.dtype == torch.float64 else torch.float32
 
-    A query that may see nothing, as padding can be, finds nothing: its weights are zero.
+
+def masked_weights(
+    scores: Weights,
+    visible: Bool[Tensor, "*batch queries keys"] | None,
+    normalise: Callable[[Tensor], Tensor] | None = None,
+) -> Weights:
+    """Attention weights from scores, by softmax unless `normalise` is given.
+
+    A query that may attend to nothing, as padding can be, has weights of zero.
     """
     normalise = normalise or (lambda rows: rows.softmax(-1))
-    if seen is None:
+    if visible is None:
         return normalise(scores)
     lowest = torch.finfo(scores.dtype).min
-    return normalise(scores.masked_fill(~seen, lowest)).masked_fill(~seen, 0.0)
+    return normalise(scores.masked_fill(~visible, lowest)).masked_fill(~visible, 0.0)
 
 
-def masked(scores: Tensor, seen: Tensor | None) -> Tensor:
-    """Scores with minus infinity for what may not be seen."""
-    return scores if seen is None else scores.masked_fill(~seen, float("-inf"))
+def masked(scores: Weights, visible: Bool[Tensor, "*batch queries keys"] | None) -> Weights:
+    """Scores with minus infinity for masked pairs."""
+    return scores if visible is None else scores.masked_fill(~visible, float("-inf"))

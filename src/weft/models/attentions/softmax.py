@@ -2,30 +2,38 @@
 
     A_ij = exp(s_ij) / sum_l exp(s_il)    s_ij = q_i · k_j / sqrt(D) + bias
 
-With a sink, the sum has one more summand, exp of a number that each head has: a head that finds
-nothing attends to nothing.
+With an attention sink, the sum has one more term, exp of a learned number per head: a head for
+which no key scores high attends to nothing.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
-from weft.models.attentions.base import Mixing, weighed
-from weft.models.bias import Bias
-from weft.models.context import Scene
+from weft.models.attentions.base import AttentionMechanism, masked_weights
+from weft.models.bias import ScoreBias
+from weft.models.context import AttentionContext
 from weft.models.kernels import softmax_attention
 
+if TYPE_CHECKING:
+    from jaxtyping import Float
 
-class Softmax(Mixing):
+
+class Softmax(AttentionMechanism):
     """Weights by the exponential of the score."""
 
     def weights(
-        self, query: Tensor, key: Tensor, extra: Any, bias: Bias | None, scene: Scene
+        self,
+        query: Tensor,
+        key: Tensor,
+        extra: Any,
+        bias: ScoreBias | None,
+        context: AttentionContext,
     ) -> Tensor:
-        return weighed(self.scores(query, key, bias, scene), self.seen(scene))
+        return masked_weights(self.scores(query, key, bias, context), self.visible(context))
 
     def fast(
         self,
@@ -33,17 +41,19 @@ class Softmax(Mixing):
         key: Tensor,
         value: Tensor,
         extra: Any,
-        bias: Bias | None,
-        scene: Scene,
+        bias: ScoreBias | None,
+        context: AttentionContext,
     ) -> Tensor | None:
-        return softmax_attention(query, key, value, self.scale, bias, scene, self.window)
+        return softmax_attention(query, key, value, self.scale, bias, context, self.window)
 
 
-def with_sink(scores: Tensor, sink: Tensor) -> Tensor:
-    """Softmax over keys and a sink (h), whose own weight is left out."""
+def softmax_with_sink(
+    scores: Float[Tensor, "batch heads queries keys"], sink: Float[Tensor, " heads"]
+) -> Float[Tensor, "batch heads queries keys"]:
+    """Softmax over keys and a sink, without the sink's own weight."""
     if not scores.shape[-1]:
         return scores  # an input without tokens
     sink = sink.to(scores.dtype)[None, :, None, None]
-    most = torch.maximum(scores.amax(-1, keepdim=True), sink)
-    powers = (scores - most).exp()
-    return powers / (powers.sum(-1, keepdim=True) + (sink - most).exp())
+    highest = torch.maximum(scores.amax(-1, keepdim=True), sink)
+    powers = (scores - highest).exp()
+    return powers / (powers.sum(-1, keepdim=True) + (sink - highest).exp())

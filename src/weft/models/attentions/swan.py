@@ -1,10 +1,10 @@
-"""Sliding windows with global layers (SWAN, Puvvada et al. 2025).
+"""Sliding-window attention with global layers (SWAN, Puvvada et al. 2025).
 
-    every `global_every`-th layer, the first included, sees everything and is told no positions;
-    the others see the last `window` tokens, and are told positions (rotary, say)
+    every `global_every`-th layer, the first included, attends to everything and has no positional
+    encoding; the others attend to the last `window` tokens, with positions (rotary, say)
 
-The authors interleave one global layer with three local ones of window 512, and report that all of
-a kind first is clearly worse.
+The authors interleave one global layer with three local ones of window 512, and report that placing
+all global layers first is clearly worse.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ class Swan(Softmax):
 
     @property
     def is_global(self) -> bool:
-        """Whether this layer sees everything."""
+        """Whether this layer attends to everything."""
         return self.number % self.config.global_every == 0
 
     @property

@@ -1,4 +1,4 @@
-"""Quick ways to what the formulas say; each gives None where it does not apply.
+"""Fast implementations of attention mechanisms; each returns None if it does not apply.
 
 q, k  b h l k      v  b h m v
 """

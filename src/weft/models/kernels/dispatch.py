@@ -1,4 +1,4 @@
-"""Whether a Triton kernel is to run: on a GPU, or in Triton's interpreter if that is asked for."""
+"""Whether Triton kernels can run."""
 
 from __future__ import annotations
 
@@ -7,12 +7,19 @@ from importlib.util import find_spec
 
 from torch import Tensor
 
-from weft.models.context import Scene
+from weft.models.context import AttentionContext
 
-HAS_TRITON = find_spec("triton") is not None
+MAX_HEAD_WIDTH = 128
+"""Tiles of wider heads do not fit into shared memory."""
+
+_HAS_TRITON = find_spec("triton") is not None
 
 
-def is_asked(query: Tensor, scene: Scene) -> bool:
-    """On a GPU by itself; elsewhere by the backend `triton`, with TRITON_INTERPRET=1."""
-    interpreted = scene.backend == "triton" and os.environ.get("TRITON_INTERPRET") == "1"
-    return HAS_TRITON and (query.is_cuda or interpreted)
+def triton_available(query: Tensor, context: AttentionContext) -> bool:
+    """Whether Triton kernels can run on a tensor.
+
+    They run on GPUs; elsewhere in Triton's interpreter, with the backend `triton` and
+    TRITON_INTERPRET=1.
+    """
+    interpreted = context.backend == "triton" and os.environ.get("TRITON_INTERPRET") == "1"
+    return _HAS_TRITON and (query.is_cuda or interpreted)

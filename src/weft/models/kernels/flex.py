@@ -1,4 +1,4 @@
-"""Softmax attention by FlexAttention, on a GPU: biases, windows and documents as functions."""
+"""Softmax attention by FlexAttention, on a GPU: with biases by distance, windows and documents."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from weft.models.bias import Bias
-from weft.models.context import Scene
+from weft.models.bias import ScoreBias
+from weft.models.context import AttentionContext
 
 
 def flex_softmax(
@@ -18,19 +18,19 @@ def flex_softmax(
     key: Tensor,
     value: Tensor,
     scale: float,
-    bias: Bias | None,
-    scene: Scene,
+    bias: ScoreBias | None,
+    context: AttentionContext,
     window: int | None,
 ) -> Tensor:
-    """What softmax attention finds; `bias` has slopes alone."""
+    """Softmax attention; `bias` may only have slopes."""
     from torch.nn.attention.flex_attention import flex_attention
 
-    mask = scene.blocks.get(window)
-    scoring = _scoring(bias, scene)
+    mask = context.blocks.get(window)
+    score_mod = _score_mod(bias, context)
     attend: Callable[..., Tensor] = flex_attention
     if not torch.compiler.is_compiling():
         attend = _compiled()
-    return attend(query, key, value, score_mod=scoring, block_mask=mask, scale=scale)
+    return attend(query, key, value, score_mod=score_mod, block_mask=mask, scale=scale)
 
 
 @lru_cache(maxsize=1)
@@ -40,15 +40,15 @@ def _compiled() -> Callable[..., Tensor]:
     return torch.compile(flex_attention, dynamic=False)
 
 
-def _scoring(bias: Bias | None, scene: Scene) -> Callable[..., Tensor] | None:
-    """What is added to a score, as a function of its place."""
+def _score_mod(bias: ScoreBias | None, context: AttentionContext) -> Callable[..., Tensor] | None:
+    """The function that adds the bias to a score."""
     if bias is None:
         return None
-    positions, counted = scene.positions, scene.counted
+    positions, consecutive = context.positions, context.consecutive
     batched = positions.dim() == 2
 
     def distance(b: Tensor, i: Tensor, j: Tensor) -> Tensor:
-        if counted:
+        if consecutive:
             return (i - j).abs()
         here = positions[b, i] if batched else positions[i]
         there = positions[b, j] if batched else positions[j]
@@ -63,49 +63,49 @@ def _scoring(bias: Bias | None, scene: Scene) -> Callable[..., Tensor] | None:
     return sloped
 
 
-def blocks_of(scene: Scene, windows: set[int | None]) -> dict[int | None, Any]:
-    """Which blocks of pairs there are to compute, for every window that some layer has.
+def block_masks(context: AttentionContext, windows: set[int | None]) -> dict[int | None, Any]:
+    """Return the block mask for each window of the model's layers.
 
-    Made before the layers run, since compiled layers cannot make them.
+    They are created before the layers run, since compiled layers cannot create them.
     """
-    if scene.is_plain:
-        length, device = scene.keys, scene.key_positions.device
-        return {window: _plain_blocks(length, scene.causal, window, device) for window in windows}
-    return {window: _own_blocks(scene, window) for window in windows}
+    if context.is_unmasked:
+        length, device = context.keys, context.key_positions.device
+        return {window: _shared_mask(length, context.causal, window, device) for window in windows}
+    return {window: _batch_mask(context, window) for window in windows}
 
 
 @lru_cache(maxsize=64)
-def _plain_blocks(length: int, causal: bool, window: int | None, device: torch.device) -> Any:
-    """The same for all sequences."""
+def _shared_mask(length: int, causal: bool, window: int | None, device: torch.device) -> Any:
+    """The mask of all sequences without padding or documents."""
     from torch.nn.attention.flex_attention import create_block_mask
 
     if not causal and window is None:
         return None
-    return create_block_mask(_seeing(causal, window), None, None, length, length, device=device)
+    return create_block_mask(_visible(causal, window), None, None, length, length, device=device)
 
 
-def _own_blocks(scene: Scene, window: int | None) -> Any:
-    """Where sequences have documents or padding of their own."""
+def _batch_mask(context: AttentionContext, window: int | None) -> Any:
+    """The mask of sequences with documents or padding."""
     from torch.nn.attention.flex_attention import create_block_mask
 
-    seeing = _seeing(scene.causal, window)
-    documents, valid = scene.documents, scene.valid
+    in_order = _visible(context.causal, window)
+    documents, valid = context.documents, context.valid
 
-    def seen(b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
-        found = seeing(b, h, i, j)
+    def visible(b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
+        allowed = in_order(b, h, i, j)
         if documents is not None:
-            found = found & (documents[b, i] == documents[b, j])
-        return found if valid is None else found & valid[b, j]
+            allowed = allowed & (documents[b, i] == documents[b, j])
+        return allowed if valid is None else allowed & valid[b, j]
 
-    some = documents if documents is not None else valid
-    assert some is not None
-    batch, length = some.shape
-    return create_block_mask(seen, batch, None, length, length, device=some.device)
+    rows = documents if documents is not None else valid
+    assert rows is not None
+    batch, length = rows.shape
+    return create_block_mask(visible, batch, None, length, length, device=rows.device)
 
 
-def _seeing(causal: bool, window: int | None) -> Callable[..., Tensor]:
-    def seen(b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
-        found = i >= j if causal else i == i
-        return found if window is None else found & ((i - j).abs() < window)
+def _visible(causal: bool, window: int | None) -> Callable[..., Tensor]:
+    def visible(b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
+        allowed = i >= j if causal else i == i
+        return allowed if window is None else allowed & ((i - j).abs() < window)
 
-    return seen
+    return visible

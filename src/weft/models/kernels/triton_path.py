@@ -54,7 +54,7 @@ from weft.models.kernels.triton_tiles import (
 )
 
 LOG2E = math.log2(math.e)
-LEAST = 32
+MIN_WIDTH = 32
 """The least width of float32 heads: for one of 16, with eight warps, what Triton 3.6 compiles may
 read outside of memory."""
 
@@ -236,7 +236,7 @@ def triton_path(
         keys: b l int32, the same as a key; a query sees the keys with its number.
     """
     length, width = value.shape[2:]
-    least = LEAST if query.dtype == torch.float32 else 16
+    least = MIN_WIDTH if query.dtype == torch.float32 else 16
     with torch.autocast(query.device.type, enabled=False):
         query, key, value, axes = (_whole(widened(one, least)) for one in (query, key, value, axes))
         made = _chunks(query, key, axes, _whole(beta))

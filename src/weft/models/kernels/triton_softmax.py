@@ -52,6 +52,7 @@ import torch
 import triton
 from torch import Tensor
 
+from weft.models.context import document_starts
 from weft.models.kernels.triton_softmax_kernels import (
     dkv_kernel,
     dq_kernel,
@@ -60,7 +61,6 @@ from weft.models.kernels.triton_softmax_kernels import (
 )
 from weft.models.kernels.triton_softmax_parts import GROUP, LARGEST, LOG2E, bucket_of
 from weft.models.kernels.triton_tiles import empty_heads, widened
-from weft.models.placing import beginnings
 
 
 @torch.library.custom_op("weft::biased_attention", mutates_args=())
@@ -210,7 +210,7 @@ def biased_attention(
     """Causal softmax attention with scores scale q_i · k_j - slope (i - j) + c_i - c_j + t[i - j].
 
     Args:
-        query: b h l k, in float32, float16 or bfloat16; k and v up to `WIDEST`.
+        query: b h l k, in float32, float16 or bfloat16; k and v up to `MAX_HEAD_WIDTH`.
         key: b h l k.
         value: b h l v.
         scale: what q_i · k_j is multiplied by.
@@ -241,7 +241,7 @@ def _firsts(query: Tensor, window: int | None, documents: Tensor | None) -> Tens
     places = torch.arange(query.shape[2], device=query.device)
     firsts = (places - (query.shape[2] if window is None else window) + 1).clamp(min=0)[None]
     if documents is not None:
-        firsts = torch.maximum(firsts, beginnings(documents))
+        firsts = torch.maximum(firsts, document_starts(documents))
     return firsts.int()
 
 

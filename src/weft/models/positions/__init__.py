@@ -1,8 +1,8 @@
-"""How positions are told: one small file for every encoding, with its formula.
+"""Positional encodings: one small file each, with its formula and its paper.
 
 `learned` and `sinusoidal` add to the embeddings, `abacus` does so for digits within numbers,
-`rotary` turns queries and keys, `alibi`, `nape`, `t5` and `fire` bias scores, and `randomised`
-draws the positions that another one of these is told. They are joined by `+`, as in `abacus+fire`.
+`rotary` rotates queries and keys, `alibi`, `nape`, `t5` and `fire` bias scores, and `randomised`
+draws the positions that another encoding uses. They are joined by `+`, as in `abacus+fire`.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from torch import Tensor, nn
 
 from weft.errors import WeftError
 from weft.extensions import find
-from weft.models.bias import Bias
+from weft.models.bias import ScoreBias
 from weft.models.config import TransformerConfig
-from weft.models.context import Scene
+from weft.models.context import AttentionContext
 from weft.models.positions.abacus import Abacus
 from weft.models.positions.alibi import Alibi
-from weft.models.positions.base import Position
+from weft.models.positions.base import PositionalEncoding
 from weft.models.positions.fire import Fire
 from weft.models.positions.learned import Learned
 from weft.models.positions.nape import Nape
@@ -24,7 +24,7 @@ from weft.models.positions.rotary import Rotary
 from weft.models.positions.sinusoidal import Sinusoidal
 from weft.models.positions.t5 import T5
 
-ENCODINGS: dict[str, type[Position]] = {
+ENCODINGS: dict[str, type[PositionalEncoding]] = {
     "learned": Learned,
     "sinusoidal": Sinusoidal,
     "rotary": Rotary,
@@ -36,16 +36,16 @@ ENCODINGS: dict[str, type[Position]] = {
 }
 
 
-def encoding_class(name: str) -> type[Position]:
-    """The class of an encoding by its name; `path/file.py:Class` or a registered name, too."""
+def encoding_class(name: str) -> type[PositionalEncoding]:
+    """Return the class of an encoding by name; also `path/file.py:Class` or a registered name."""
     if name in ENCODINGS:
         return ENCODINGS[name]
-    found: type[Position] = find("position", name, ["none", "randomised", *ENCODINGS])
-    return found
+    kind: type[PositionalEncoding] = find("position", name, ["none", "randomised", *ENCODINGS])
+    return kind
 
 
-class Positions(Position):
-    """All encodings of a model, one after the other."""
+class Positions(PositionalEncoding):
+    """All positional encodings of a model, one after the other."""
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__(config)
@@ -58,21 +58,23 @@ class Positions(Position):
             }
         )
 
-    def _all(self) -> list[Position]:
+    def _all(self) -> list[PositionalEncoding]:
         return list(self.parts.values())  # type: ignore[arg-type]
 
-    def embed(self, stream: Tensor, tokens: Tensor, scene: Scene) -> Tensor:
+    def embed(self, stream: Tensor, tokens: Tensor, context: AttentionContext) -> Tensor:
         for part in self._all():
-            stream = part.embed(stream, tokens, scene)
+            stream = part.embed(stream, tokens, context)
         return stream
 
-    def turn(self, query: Tensor, key: Tensor, scene: Scene) -> tuple[Tensor, Tensor]:
+    def rotate(
+        self, query: Tensor, key: Tensor, context: AttentionContext
+    ) -> tuple[Tensor, Tensor]:
         for part in self._all():
-            query, key = part.turn(query, key, scene)
+            query, key = part.rotate(query, key, context)
         return query, key
 
-    def bias(self, scene: Scene) -> Bias | None:
-        biases = [bias for part in self._all() if (bias := part.bias(scene)) is not None]
+    def bias(self, context: AttentionContext) -> ScoreBias | None:
+        biases = [bias for part in self._all() if (bias := part.bias(context)) is not None]
         if len(biases) > 1:
             raise WeftError(
                 f"several encodings of '{self.config.position}' bias the scores",
@@ -80,9 +82,5 @@ class Positions(Position):
             )
         return biases[0] if biases else None
 
-    def initialise(self, embedded: float) -> None:
-        for part in self._all():
-            part.initialise(embedded)
 
-
-__all__ = ["ENCODINGS", "Position", "Positions", "encoding_class"]
+__all__ = ["ENCODINGS", "PositionalEncoding", "Positions", "encoding_class"]

@@ -2,9 +2,9 @@
 
     x_t = E[token_t] + A[place of token t within its number + offset]
 
-The place of a digit counts from 1 at the digit that comes first; tokens that are no digits have the
-place 0. While training, an offset is drawn for every batch (`random_offset`), so that rows of
-longer numbers are trained. Which tokens are digits is part of the model's config.
+The place of a digit counts from 1 at the number's first digit; other tokens have place 0. While
+training, an offset is drawn for every batch (`random_offset`), so that the rows of longer numbers
+are trained. The config says which tokens are digits.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from torch import Tensor, nn
 
 from weft.errors import WeftError
 from weft.models.config import TransformerConfig
-from weft.models.context import Scene
-from weft.models.drawing import normal
-from weft.models.positions.base import Position
+from weft.models.context import AttentionContext
+from weft.models.init import Initialisation, normal
+from weft.models.positions.base import PositionalEncoding
 
 
-class Abacus(Position):
+class Abacus(PositionalEncoding):
     """A learned vector for the place of a digit within its number."""
 
     digits: Tensor
@@ -32,20 +32,20 @@ class Abacus(Position):
         marks[list(config.digits)] = True
         self.register_buffer("digits", marks)
 
-    def embed(self, stream: Tensor, tokens: Tensor, scene: Scene) -> Tensor:
+    def embed(self, stream: Tensor, tokens: Tensor, context: AttentionContext) -> Tensor:
         if not self.config.digits:
             raise WeftError(
-                "abacus was not told which tokens are digits",
+                "abacus needs to know which tokens are digits",
                 subject="TransformerConfig",
                 remedy="Give digits, as in digits=(4, 5, 6)",
             )
-        places = digit_places(self.digits[tokens], scene.documents)
-        if scene.offset is not None:
-            places = torch.where(places > 0, places + scene.offset, places)
+        places = digit_places(self.digits[tokens], context.documents)
+        if context.offset is not None:
+            places = torch.where(places > 0, places + context.offset, places)
         return stream + self.table[places.clamp(max=len(self.table) - 1)]
 
-    def initialise(self, embedded: float) -> None:
-        normal(self.table, embedded)
+    def init_weights(self, init: Initialisation) -> None:
+        normal(self.table, init.embedding_std)
         with torch.no_grad():
             self.table[0] = 0
 

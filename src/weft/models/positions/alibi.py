@@ -2,8 +2,8 @@
 
     s_ij - m_h (i - j)    m_h = 2^(-8 h / H), h = 1 .. H
 
-added after the scores are scaled. Where H is no power of two, the slopes of the next smaller power
-come first and every other one of the next larger power after them. In an encoder |i - j| counts.
+added after scores are scaled. If H is not a power of two, the slopes of the next smaller power come
+first, then every other slope of the next larger power. Encoders use |i - j|.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from weft.models.bias import Bias
+from weft.models.bias import ScoreBias
 from weft.models.config import TransformerConfig
-from weft.models.context import Scene
-from weft.models.positions.base import Position
+from weft.models.context import AttentionContext
+from weft.models.positions.base import PositionalEncoding
 
 
 def alibi_slopes(heads: int) -> list[float]:
@@ -28,8 +28,8 @@ def alibi_slopes(heads: int) -> list[float]:
     return slopes + between[: heads - power]
 
 
-class Alibi(Position):
-    """A penalty that grows with the distance, with a slope for every head."""
+class Alibi(PositionalEncoding):
+    """A penalty linear in the distance, with a slope per head."""
 
     slopes: Tensor
 
@@ -39,7 +39,7 @@ class Alibi(Position):
         self.register_buffer("slopes", made, persistent=False)
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Alibi:
-        """Slopes move with the model, but are float32 at least."""
+        """Move slopes with the model, but keep them in float32 at least."""
         super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
         wide = torch.float64 if self.slopes.dtype == torch.float64 else torch.float32
         self.slopes = torch.tensor(self.schedule(), dtype=wide, device=self.slopes.device)
@@ -49,5 +49,5 @@ class Alibi(Position):
         """The slope of every head."""
         return alibi_slopes(self.config.heads)
 
-    def bias(self, scene: Scene) -> Bias | None:
-        return Bias(slopes=self.slopes)
+    def bias(self, context: AttentionContext) -> ScoreBias | None:
+        return ScoreBias(slopes=self.slopes)

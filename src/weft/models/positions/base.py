@@ -1,32 +1,43 @@
-"""What an encoding of positions can do: change embeddings, turn queries and keys, bias scores."""
+"""The interface of a positional encoding: it changes embeddings, queries and keys, or scores."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from torch import Tensor, nn
 
-from weft.models.bias import Bias
+from weft.models.bias import ScoreBias
 from weft.models.config import TransformerConfig
-from weft.models.context import Scene
+from weft.models.context import AttentionContext
+from weft.models.init import Initialisation
+
+if TYPE_CHECKING:
+    from jaxtyping import Float, Int
+
+    Stream = Float[Tensor, "batch length width"]
+    Heads = Float[Tensor, "batch heads length key_width"]
 
 
-class Position(nn.Module):
-    """An encoding that does nothing; others override what they need."""
+class PositionalEncoding(nn.Module):
+    """An encoding that does nothing; each encoding overrides what it needs."""
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
         self.config = config
 
-    def embed(self, stream: Tensor, tokens: Tensor, scene: Scene) -> Tensor:
-        """Add to the embeddings (b l d)."""
+    def init_weights(self, init: Initialisation) -> None:
+        """Initialise the encoding's own parameters."""
+
+    def embed(
+        self, stream: Stream, tokens: Int[Tensor, "batch length"], context: AttentionContext
+    ) -> Stream:
+        """Add to the embeddings."""
         return stream
 
-    def turn(self, query: Tensor, key: Tensor, scene: Scene) -> tuple[Tensor, Tensor]:
-        """Change queries and keys (b h l k), both of the new tokens alone."""
+    def rotate(self, query: Heads, key: Heads, context: AttentionContext) -> tuple[Heads, Heads]:
+        """Transform queries and keys, both of new tokens only."""
         return query, key
 
-    def bias(self, scene: Scene) -> Bias | None:
-        """Add to the scores."""
+    def bias(self, context: AttentionContext) -> ScoreBias | None:
+        """Return what is added to the attention scores."""
         return None
-
-    def initialise(self, embedded: float) -> None:
-        """Set what it learns to its first values; `embedded` is the deviation of embeddings."""

@@ -2,8 +2,8 @@
 
     x_t = E[token_t] + P[t]
 
-Rows of P that training never reaches are noise. With `randomised` positions, or with an offset that
-is drawn for every batch while training (`random_offset`), all rows are reached.
+Rows of P that training never reaches stay random. `randomised` positions, or a random offset per
+batch (`random_offset`), reach all rows.
 """
 
 from __future__ import annotations
@@ -12,21 +12,21 @@ import torch
 from torch import Tensor, nn
 
 from weft.models.config import TransformerConfig
-from weft.models.context import Scene
-from weft.models.drawing import normal
-from weft.models.positions.base import Position
+from weft.models.context import AttentionContext
+from weft.models.init import Initialisation, normal
+from weft.models.positions.base import PositionalEncoding
 
 
-class Learned(Position):
-    """A learned vector for every position."""
+class Learned(PositionalEncoding):
+    """A learned vector per position."""
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__(config)
         assert config.positions is not None
         self.table = nn.Parameter(torch.zeros(config.positions, config.width))
 
-    def embed(self, stream: Tensor, tokens: Tensor, scene: Scene) -> Tensor:
-        return stream + self.table[scene.positions]
+    def embed(self, stream: Tensor, tokens: Tensor, context: AttentionContext) -> Tensor:
+        return stream + self.table[context.positions]
 
-    def initialise(self, embedded: float) -> None:
-        normal(self.table, embedded)
+    def init_weights(self, init: Initialisation) -> None:
+        normal(self.table, init.embedding_std)

@@ -1,9 +1,9 @@
 """NoPE and ALiBi side by side (NaPE): half of the heads have slopes, the others none.
 
-Three schedules for the H / 2 heads with slopes are in use (`slopes`):
+There are three schedules for the H / 2 heads with slopes (`slopes`):
 
-    steep      the steeper half of ALiBi's slopes, 2^(-8 h / H) for h = 1 .. H / 2 where H is a
-               power of two; the default
+    steep      the steeper half of ALiBi's slopes, 2^(-8 h / H) for h = 1 .. H / 2 if H is a power
+               of two; the default
     harmonic   1 / h (Vasylenko et al. 2025)
     geometric  2^(-8 h / (H / 2)): ALiBi's for half as many heads
 """
@@ -14,7 +14,7 @@ from weft.models.positions.alibi import Alibi, alibi_slopes
 
 
 class Nape(Alibi):
-    """Half of the heads see recent tokens best, the other half all alike."""
+    """ALiBi in half of the heads, no positional encoding in the others."""
 
     def schedule(self) -> list[float]:
         heads = self.config.heads

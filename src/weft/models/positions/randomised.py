@@ -1,29 +1,36 @@
 """Randomised positions (Ruoss et al. 2023), for any other encoding.
 
-While training, a sorted subset of 0 .. positions - 1 is drawn for every batch and takes the place
-of 0, 1, 2, ...: the encoding that follows learns to count on order alone. In evaluation the
-positions are spread evenly over the same range, so that results do not depend on luck. Where
-lengths differ, or several documents share a row, each has a subset, or a spread, of its own.
+While training, a sorted subset of 0 .. positions - 1 is drawn for every batch and replaces 0, 1, 2,
+...: the encoding that uses it learns to rely on order alone. In evaluation positions are spread
+evenly over the same range, so that results are deterministic. If lengths differ or a row holds
+several documents, each has a subset, or a spread, of its own.
 """
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import torch
 from torch import Tensor
 
+if TYPE_CHECKING:
+    from jaxtyping import Int
 
-def randomised(begins: Tensor, limit: int, training: bool) -> Tensor:
-    """Sorted positions below a limit: drawn while training, spread evenly otherwise.
+
+def randomised_positions(
+    starts: Int[Tensor, "*batch length"], limit: int, training: bool
+) -> Int[Tensor, "*batch length"]:
+    """Return sorted positions below a limit: random while training, evenly spread otherwise.
 
     Args:
-        begins: l or b l, for every token where the document that it belongs to begins.
-        limit: how many positions there are.
-        training: whether they are drawn.
+        starts: for every token, the place of the first token of its document.
+        limit: the number of positions.
+        training: whether to draw them.
     """
     if training:
-        drawn = torch.rand(*begins.shape[:-1], limit, device=begins.device).argsort(-1)
-        ordered = (begins * limit + drawn[..., : begins.shape[-1]]).sort(-1).values
+        drawn = torch.rand(*starts.shape[:-1], limit, device=starts.device).argsort(-1)
+        ordered = (starts * limit + drawn[..., : starts.shape[-1]]).sort(-1).values
         return ordered % limit
-    places = torch.arange(begins.shape[-1], device=begins.device)
-    counts = torch.zeros_like(begins).scatter_add(-1, begins, torch.ones_like(begins))
-    return (places - begins) * limit // counts.gather(-1, begins)
+    places = torch.arange(starts.shape[-1], device=starts.device)
+    counts = torch.zeros_like(starts).scatter_add(-1, starts, torch.ones_like(starts))
+    return (places - starts) * limit // counts.gather(-1, starts)

@@ -2,10 +2,10 @@
 
     s_ij + b_h[bucket(i - j)]
 
-Distances 0 to 15 have a bucket each; up to 128 sixteen more grow with the logarithm; all beyond
-share the last. An encoder has the half of the buckets for each side. The table is learned, and
-shared by all layers; the encoder of an encoder-decoder has one of its own. Buckets are found once,
-in float64: a logarithm at the border of two rounds otherwise.
+Distances 0 to 15 have a bucket each; sixteen more, logarithmically spaced, reach to 128; the last
+one holds all beyond. An encoder has half of the buckets for each side. The table is learned and
+shared by all layers; the encoder of an encoder-decoder has its own. Buckets are computed once, in
+float64, since rounding moves a logarithm across the border of two.
 """
 
 from __future__ import annotations
@@ -15,49 +15,49 @@ import math
 import torch
 from torch import Tensor, nn
 
-from weft.models.bias import Bias
+from weft.models.bias import ScoreBias
 from weft.models.config import TransformerConfig
-from weft.models.context import Scene
-from weft.models.drawing import normal
-from weft.models.positions.base import Position
+from weft.models.context import AttentionContext
+from weft.models.init import Initialisation, normal
+from weft.models.positions.base import PositionalEncoding
 
 BUCKETS = 32
-FARTHEST = 128
+MAX_DISTANCE = 128
 
 
-def bucket(distance: int, buckets: int = BUCKETS, farthest: int = FARTHEST) -> int:
-    """The bucket of a distance from 0 on."""
+def bucket(distance: int, buckets: int = BUCKETS, max_distance: int = MAX_DISTANCE) -> int:
+    """The bucket of a distance, from 0."""
     near = buckets // 2
     if distance < near:
         return distance
-    grown = math.log(distance / near) / math.log(farthest / near) * (buckets - near)
+    grown = math.log(distance / near) / math.log(max_distance / near) * (buckets - near)
     return min(buckets - 1, near + int(grown + 1e-12))
 
 
-class T5(Position):
-    """A learned bias for every bucket of distances and every head."""
+class T5(PositionalEncoding):
+    """A learned bias per bucket of distances and head."""
 
-    places: Tensor
-    sides: Tensor
+    causal_buckets: Tensor
+    side_buckets: Tensor
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__(config)
         self.weight = nn.Parameter(torch.zeros(config.heads, BUCKETS))
         if config.kind == "encoder-decoder" and not config.encoder_position:
             self.encoder_weight = nn.Parameter(torch.zeros(config.heads, BUCKETS))
-        for name, own in (("places", BUCKETS), ("sides", BUCKETS // 2)):
-            found = [bucket(distance, own) for distance in range(FARTHEST + 1)]
-            self.register_buffer(name, torch.tensor(found), persistent=False)
+        for name, count in (("causal_buckets", BUCKETS), ("side_buckets", BUCKETS // 2)):
+            buckets = [bucket(distance, count) for distance in range(MAX_DISTANCE + 1)]
+            self.register_buffer(name, torch.tensor(buckets), persistent=False)
 
-    def bias(self, scene: Scene) -> Bias | None:
-        if scene.causal:
-            return Bias(table=self.weight[:, self.places])
+    def bias(self, context: AttentionContext) -> ScoreBias | None:
+        if context.causal:
+            return ScoreBias(table=self.weight[:, self.causal_buckets])
         weight = getattr(self, "encoder_weight", self.weight)
-        distances = scene.distances()
-        found = self.sides[distances.abs().clamp(max=FARTHEST)]
-        pairs = weight[:, torch.where(distances < 0, found + BUCKETS // 2, found)]
-        return Bias(pairs=pairs if pairs.dim() == 3 else pairs.transpose(0, 1))
+        distances = context.distances()
+        buckets = self.side_buckets[distances.abs().clamp(max=MAX_DISTANCE)]
+        pairs = weight[:, torch.where(distances < 0, buckets + BUCKETS // 2, buckets)]
+        return ScoreBias(pairs=pairs if pairs.dim() == 3 else pairs.transpose(0, 1))
 
-    def initialise(self, embedded: float) -> None:
+    def init_weights(self, init: Initialisation) -> None:
         for weight in self.parameters():
             normal(weight, 0.02)

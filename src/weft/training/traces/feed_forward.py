@@ -12,17 +12,14 @@ every variable is set to the value that is nearest (`supervision.rounded`).
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
-
-import torch
-from torch import Tensor
+from functools import partial
 
 from weft.compiler.build import Compiled, compile_program
 from weft.errors import WeftError
 from weft.models.config import TransformerConfig
 from weft.models.feed_forward import FeedForward
-from weft.models.slots import Layout, Slot
-from weft.models.transformer import Output, Transformer
+from weft.models.slots import round_stream
+from weft.models.transformer import Transformer
 from weft.tasks import Task
 from weft.training.config import TrainingConfig
 from weft.training.program_task import ProgramTask
@@ -65,7 +62,8 @@ def placed(config: TrainingConfig, task: Task) -> Transformer:
     assert isinstance(task, ProgramTask)
     source = compiled_for(task).model
     made = placed_config(config, task)
-    model = Rounding(made, source.layout) if config.supervision.rounded else Transformer(made)
+    rounding = partial(round_stream, layout=source.layout) if config.supervision.rounded else None
+    model = Transformer(made, between_layers=rounding)
     weights = {k: v for k, v in source.state_dict().items() if ".feed_forward." not in k}
     model.load_state_dict(weights, strict=False)
     model.requires_grad_(False)
@@ -78,41 +76,3 @@ def feed_forward_of(model: Transformer) -> FeedForward:
     found = model.layers[0].feed_forward
     assert isinstance(found, FeedForward)
     return found
-
-
-class Rounding(Transformer):
-    """A model that sets every variable to its nearest value after each layer."""
-
-    def __init__(self, config: TransformerConfig, slots: Layout) -> None:
-        super().__init__(config)
-        self.slots = slots
-
-    def forward(self, tokens: Tensor, lengths: Tensor | None = None, **arguments: Any) -> Output:
-        """Run a batch; what is given for `tap` is not called."""
-        arguments["tap"] = self._tap
-        found: Output = super().forward(tokens, lengths, **arguments)
-        return found
-
-    def _tap(self, name: str, stream: Tensor) -> Tensor:
-        return self._rounded(stream) if name.endswith("hook_resid_post") else stream
-
-    def _rounded(self, stream: Tensor) -> Tensor:
-        parts = [nearest(stream[..., slot.dimensions], slot) for slot in self.slots.values()]
-        return torch.cat(parts, -1)
-
-
-def nearest(part: Tensor, slot: Slot) -> Tensor:
-    """The nearest encoding of a value to what a slot holds; after a step, heads are undefined."""
-    if slot.is_head:
-        return torch.zeros_like(part)
-    if slot.kind == "number":
-        buckets = torch.tensor([float(v) for v in slot.values], device=part.device)
-        return buckets[(part - buckets).abs().argmin(-1, keepdim=True)].to(part.dtype)
-    if slot.kind == "set":
-        table = torch.zeros(len(slot.values), slot.size, device=part.device, dtype=part.dtype)
-        for row, chosen in enumerate(slot.values):
-            table[row, list(chosen)] = 1.0
-    else:
-        table = torch.eye(slot.size, device=part.device, dtype=part.dtype)
-    distances = (part[..., None, :] - table).square().sum(-1)
-    return table[distances.argmin(-1)]

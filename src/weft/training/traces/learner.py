@@ -22,8 +22,8 @@ from torch import Tensor, nn
 
 from weft.errors import WeftError
 from weft.models.config import TransformerConfig
-from weft.models.drawing import normal
 from weft.models.feed_forward import FeedForward
+from weft.models.init import normal
 from weft.models.transformer import Transformer
 from weft.tasks import Task
 from weft.training.config import TrainingConfig

@@ -22,7 +22,7 @@ import torch
 from torch import Tensor, nn
 
 from weft.errors import WeftError
-from weft.models.drawing import normal
+from weft.models.init import normal
 from weft.tasks import Task
 from weft.training.config import TrainingConfig
 from weft.training.distributed import Group
@@ -111,7 +111,7 @@ class StreamLearner(Learner):
         attended: list[Tensor] = []
         after: list[Tensor] = []
 
-        def tap(name: str, stream: Tensor) -> Tensor:
+        def hook(name: str, stream: Tensor) -> Tensor:
             if name.endswith("hook_resid_pre") and self.model.training:
                 return stream + self.config.supervision.noise * torch.randn_like(stream)
             if name.endswith("hook_resid_mid"):
@@ -120,7 +120,7 @@ class StreamLearner(Learner):
                 after.append(stream)
             return stream
 
-        self.model(batch.tokens, batch.lengths, layers=batch.layers, tap=tap)
+        self.model(batch.tokens, batch.lengths, layers=batch.layers, hook=hook)
         return torch.stack(attended), torch.stack(after)
 
     def tensors(self) -> dict[str, dict[str, Tensor]]:

@@ -18,9 +18,8 @@ from torch import Tensor
 
 from weft.errors import WeftError
 from weft.language.program import Program
-from weft.models.slots import Layout
+from weft.models.slots import Layout, encode
 from weft.training.traces.dataset import Array, Packing, TraceSet
-from weft.weights.matrices import encoding
 
 DENSE = 1 << 26
 """Up to how many numbers vectors are made ahead; more are made from codes, batch by batch."""
@@ -60,7 +59,7 @@ def encoder_of(program: Program, layout: Layout) -> Encoder:
         for code in range(len(variable) + 1):
             row = np.zeros(layout.width)
             if code < len(variable) and name not in packing.numbers:
-                for dimension, amount in encoding(layout[name], code).items():
+                for dimension, amount in encode(layout[name], code).items():
                     row[dimension] = amount
             rows.append(row)
     averaged = [layout[name].start for name in packing.numbers]

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from kernel_device import DEVICE, ON_GPU, needs_triton
-from weft.models.canon import shifted_sum
-from weft.models.context import Scene
+from weft.models.canon import causal_convolution
+from weft.models.context import AttentionContext
 
 pytestmark = pytest.mark.gpu
 SIZES = [(1, 3), (7, 5), (65, 513), (130, 200)] if ON_GPU else [(1, 3), (8, 16), (9, 17), (21, 5)]
@@ -30,8 +30,8 @@ def canon(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Tensor]:
 
 def plainly(stream: Tensor, taps: Tensor, documents: Tensor | None) -> Tensor:
     places = torch.arange(stream.shape[1], device=DEVICE)
-    scene = Scene(positions=places, key_positions=places, documents=documents)
-    return stream + shifted_sum(stream, taps, scene, None, "A")
+    context = AttentionContext(positions=places, key_positions=places, documents=documents)
+    return stream + causal_convolution(stream, taps, context, None, "A")
 
 
 @pytest.mark.parametrize("with_documents", [False, True])

@@ -1,4 +1,4 @@
-"""Continuing a text with memory gives what running it anew gives, at every step."""
+"""Continuing a text with cache gives what running it anew gives, at every step."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import torch
 import mechanisms
 from weft.errors import WeftError
 from weft.models import Transformer, generate, initialise, preset
-from weft.models.generation import can_remember, memories
+from weft.models.cache import empty_kv_cache, supports_kv_cache
 
 KINDS: list[dict[str, Any]] = [
     *(
@@ -43,10 +43,10 @@ def test_logits_at_every_step(changes: dict[str, Any]) -> None:
     tokens = mechanisms.tokens(2, 12)
     expected = model(tokens, backend="dense").logits
     for portions in ([1] * 12, [5] + [1] * 7, [3, 4, 1, 1, 3]):
-        kept, done = memories(model), 0
+        kept, done = empty_kv_cache(model), 0
         for new in portions:
             done += new
-            found = model.continued(tokens[:, :done], new, kept)
+            found = model.decode(tokens[:, :done], new, kept)
             torch.testing.assert_close(found, expected[:, done - new : done], rtol=0, atol=1e-11)
 
 
@@ -67,14 +67,14 @@ def test_a_long_text_in_float32_drifts_little(name: str) -> None:
     model = initialise(Transformer(preset("nano", vocabulary=16, attention=name)), "gpt2").eval()
     tokens = mechanisms.tokens(1, 300)
     expected = model(tokens, backend="dense").logits
-    kept = memories(model)
-    found = [model.continued(tokens[:, : n + 1], 1, kept) for n in range(300)]
+    kept = empty_kv_cache(model)
+    found = [model.decode(tokens[:, : n + 1], 1, kept) for n in range(300)]
     torch.testing.assert_close(torch.cat(found, 1), expected, rtol=1e-4, atol=1e-5)
 
 
 def test_randomised_positions_move_so_nothing_is_kept() -> None:
     model = mechanisms.model(position="randomised+rotary")
-    assert not can_remember(model)
+    assert not supports_kv_cache(model)
     assert generate(model, mechanisms.tokens(1, 3), 3).shape == (1, 6)
 
 

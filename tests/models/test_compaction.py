@@ -49,8 +49,8 @@ def test_every_library_program_has_this_form(entry: Entry) -> None:
 def test_heads_that_all_positions_ask_the_same_answer_once() -> None:
     layer = weft.compile(weft.program("addition")).model.compacted()
     assert layer is not None
-    assert [heads.everywhere for heads in layer.comparing] == [True]
-    assert sum(len(copies.sources) for copies in layer.copies) < 32
+    assert [heads.same_query for heads in layer.comparing] == [True]
+    assert sum(len(copies.sources) for copies in layer.copying) < 32
 
 
 def test_a_changed_weight_is_seen() -> None:

@@ -140,7 +140,7 @@ def test_gradients_of_activations() -> None:
 def test_an_unknown_name_is_an_error() -> None:
     model = mechanisms.model()
     hooks = {"blocks.2.attn.hook_z": without_head}
-    with pytest.raises(WeftError, match=r"nothing is called 'blocks\.2\.attn\.hook_z'"):
+    with pytest.raises(WeftError, match=r"no activation 'blocks\.2\.attn\.hook_z'"):
         model.run_with_hooks(mechanisms.tokens(1, 4), hooks=hooks)
 
 

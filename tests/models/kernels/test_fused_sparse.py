@@ -15,8 +15,8 @@ from torch.nn.functional import normalize, softplus
 
 from kernel_device import DEVICE, HALF, ON_GPU, needs_triton
 from weft.models.attentions.path import path_scores
-from weft.models.bias import Bias
-from weft.models.context import Scene
+from weft.models.bias import ScoreBias
+from weft.models.context import AttentionContext
 from weft.models.kernels import entmax_attention, path_attention, stick_breaking_attention
 
 pytestmark = pytest.mark.gpu
@@ -99,11 +99,11 @@ def texts(length: int) -> tuple[Tensor, Tensor]:
     return documents.to(DEVICE), valid.to(DEVICE)
 
 
-def scene_of(length: int, **more: Any) -> Scene:
+def scene_of(length: int, **more: Any) -> AttentionContext:
     places = torch.arange(length, device=DEVICE)
     more.setdefault("positions", places)
     more.setdefault("key_positions", more["positions"])
-    return Scene(**{"causal": True, "backend": "triton", **more})
+    return AttentionContext(**{"causal": True, "backend": "triton", **more})
 
 
 def agree(kernel: Any, formula: Any, inputs: list[Tensor], d_out: Tensor, dtype: Any) -> None:
@@ -133,10 +133,10 @@ def causal(length: int) -> Tensor:
 def test_stick_breaking_is_its_formula(
     size: tuple[int, int, int], strength: float, dtype: torch.dtype
 ) -> None:
-    scene = scene_of(size[0])
+    context = scene_of(size[0])
     *inputs, d_out = drawn(*size, strength)
     agree(
-        lambda q, k, v: stick_breaking_attention(q, k, v, q.shape[-1] ** -0.5, scene),
+        lambda q, k, v: stick_breaking_attention(q, k, v, q.shape[-1] ** -0.5, context),
         lambda q, k, v: stick_breaking(q, k, v, causal(size[0])),
         inputs, d_out, dtype,
     )  # fmt: skip
@@ -159,11 +159,11 @@ def test_sticks_that_last_are_broken_to_the_end() -> None:
 
 def test_stick_breaking_stays_in_its_document() -> None:
     documents, valid = texts(70)
-    scene = scene_of(70, documents=documents, valid=valid)
+    context = scene_of(70, documents=documents, valid=valid)
     *inputs, d_out = drawn(70, 16, 16, 0.5)
     agree(
-        lambda q, k, v: stick_breaking_attention(q, k, v, 0.25, scene),
-        lambda q, k, v: stick_breaking(q, k, v, scene.visible()),
+        lambda q, k, v: stick_breaking_attention(q, k, v, 0.25, context),
+        lambda q, k, v: stick_breaking(q, k, v, context.visible()),
         inputs, d_out, torch.float32,
     )  # fmt: skip
 
@@ -172,10 +172,10 @@ def test_stick_breaking_stays_in_its_document() -> None:
 def test_entmax_is_its_formula(
     size: tuple[int, int, int], strength: float, dtype: torch.dtype
 ) -> None:
-    scene = scene_of(size[0])
+    context = scene_of(size[0])
     *inputs, d_out = drawn(*size, strength)
     agree(
-        lambda q, k, v: entmax_attention(q, k, v, 1.5, q.shape[-1] ** -0.5, None, scene),
+        lambda q, k, v: entmax_attention(q, k, v, 1.5, q.shape[-1] ** -0.5, None, context),
         lambda q, k, v: entmax(q, k, v, causal(size[0])),
         inputs, d_out, dtype,
     )  # fmt: skip
@@ -188,12 +188,12 @@ def test_entmax_takes_slopes_and_documents(far: bool) -> None:
     positions = torch.arange(70, device=DEVICE)
     if far:
         positions = torch.stack([positions * 3, positions.square()])
-    scene = scene_of(70, documents=documents, valid=valid, positions=positions)
-    bias = Bias(slopes=slopes)
+    context = scene_of(70, documents=documents, valid=valid, positions=positions)
+    bias = ScoreBias(slopes=slopes)
     *inputs, d_out = drawn(70, 16, 16)
     agree(
-        lambda q, k, v: entmax_attention(q, k, v, 1.5, 0.25, bias, scene),
-        lambda q, k, v: entmax(q, k, v, scene.visible(), bias.dense(scene, torch.float64)),
+        lambda q, k, v: entmax_attention(q, k, v, 1.5, 0.25, bias, context),
+        lambda q, k, v: entmax(q, k, v, context.visible(), bias.dense(context, torch.float64)),
         inputs, d_out, torch.float32,
     )  # fmt: skip
 
@@ -203,12 +203,12 @@ def test_path_is_its_formula(size: tuple[int, int, int], dtype: torch.dtype) -> 
     length, width, _ = size
     if dtype == torch.float32 and width > 64:
         pytest.skip("too wide for float32")
-    scene = scene_of(length)
+    context = scene_of(length)
     *inputs, d_out = drawn(*size)
     axes = normalize(torch.randn(2, 2, length, width, dtype=torch.float64), dim=-1).to(DEVICE)
     beta = 2 * torch.rand(2, 2, length, dtype=torch.float64).to(DEVICE)
     agree(
-        lambda q, k, v, w, b: path_attention(q, k, v, w, b, q.shape[-1] ** -0.5, scene),
+        lambda q, k, v, w, b: path_attention(q, k, v, w, b, q.shape[-1] ** -0.5, context),
         lambda q, k, v, w, b: path(q, k, v, w, b, causal(length)),
         [*inputs, axes, beta], d_out, dtype,
     )  # fmt: skip
@@ -236,13 +236,13 @@ def test_chunks_of_path_are_the_same_without_a_kernel() -> None:
 
 def test_path_stays_in_its_document() -> None:
     documents, valid = texts(70)
-    scene = scene_of(70, documents=documents, valid=valid)
+    context = scene_of(70, documents=documents, valid=valid)
     *inputs, d_out = drawn(70, 16, 16)
     axes = normalize(torch.randn(2, 2, 70, 16, dtype=torch.float64), dim=-1).to(DEVICE)
     beta = 2 * torch.rand(2, 2, 70, dtype=torch.float64).to(DEVICE)
     agree(
-        lambda q, k, v, w, b: path_attention(q, k, v, w, b, 0.25, scene),
-        lambda q, k, v, w, b: path(q, k, v, w, b, scene.visible()),
+        lambda q, k, v, w, b: path_attention(q, k, v, w, b, 0.25, context),
+        lambda q, k, v, w, b: path(q, k, v, w, b, context.visible()),
         [*inputs, axes, beta], d_out, torch.float32,
     )  # fmt: skip
 
@@ -267,17 +267,17 @@ def test_keys_before_the_first_are_seen_by_nobody(in_order: bool) -> None:
 
 def test_what_has_no_kernel_is_left_to_the_formula() -> None:
     q, k, v = (one.float() for one in drawn(20, 16, 16)[:3])
-    scene = scene_of(20)
+    context = scene_of(20)
     learned = torch.ones(2, device=DEVICE, requires_grad=True)
-    assert stick_breaking_attention(q.double(), k.double(), v.double(), 1.0, scene) is None
+    assert stick_breaking_attention(q.double(), k.double(), v.double(), 1.0, context) is None
     assert stick_breaking_attention(q, k, v, 1.0, scene_of(20, causal=False)) is None
     assert (
         stick_breaking_attention(q[:, :, -1:], k, v, 1.0, scene_of(20, positions=q[0, 0, -1:, 0]))
         is None
     )
-    assert entmax_attention(q, k, v, 2.0, 1.0, None, scene) is None
-    assert entmax_attention(q, k, v, 1.5, 1.0, Bias(slopes=learned), scene) is None
-    assert entmax_attention(q, k, v, 1.5, 1.0, Bias(pairs=q[:, :, :, :1]), scene) is None
+    assert entmax_attention(q, k, v, 2.0, 1.0, None, context) is None
+    assert entmax_attention(q, k, v, 1.5, 1.0, ScoreBias(slopes=learned), context) is None
+    assert entmax_attention(q, k, v, 1.5, 1.0, ScoreBias(pairs=q[:, :, :, :1]), context) is None
     if not ON_GPU:
         assert stick_breaking_attention(q, k, v, 1.0, scene_of(20, backend="auto")) is None
 
@@ -286,14 +286,14 @@ def test_what_has_no_kernel_is_left_to_the_formula() -> None:
 @pytest.mark.parametrize("name", ["stick-breaking", "entmax", "path"])
 def test_kernels_can_be_compiled_into_a_model(name: str) -> None:
     *inputs, d_out = (one.float() for one in drawn(33, 16, 16))
-    scene = scene_of(33)
+    context = scene_of(33)
 
     def attend(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         found = {
-            "stick-breaking": lambda: stick_breaking_attention(q, k, v, 0.25, scene),
-            "entmax": lambda: entmax_attention(q, k, v, 1.5, 0.25, None, scene),
+            "stick-breaking": lambda: stick_breaking_attention(q, k, v, 0.25, context),
+            "entmax": lambda: entmax_attention(q, k, v, 1.5, 0.25, None, context),
             "path": lambda: path_attention(
-                q, k, v, normalize(k, dim=-1), q[..., 0].sigmoid() * 2, 0.25, scene
+                q, k, v, normalize(k, dim=-1), q[..., 0].sigmoid() * 2, 0.25, context
             ),
         }[name]()
         assert found is not None

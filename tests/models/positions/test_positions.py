@@ -15,8 +15,8 @@ from mechanisms import DIGITS, ENCODINGS
 from reference_model import Reference, digit_places, t5_bucket
 from weft.errors import WeftError
 from weft.models import Transformer, preset
-from weft.models.bias import Bias
-from weft.models.placing import place
+from weft.models.bias import ScoreBias
+from weft.models.context import make_context
 from weft.models.positions.abacus import digit_places as places_of
 from weft.models.positions.alibi import alibi_slopes
 from weft.models.positions.nape import Nape
@@ -73,10 +73,10 @@ def test_gradcheck(changes: dict[str, Any]) -> None:
 def test_biases_of_200_positions(name: str, kind: str) -> None:
     """Far enough for all of T5's buckets and both sides of FIRE's threshold."""
     model = mechanisms.model(seed=2, position=name, kind=kind, heads=4)
-    found = model.position.bias(place(model.config, torch.zeros(1, 200, dtype=torch.long)))
-    assert isinstance(found, Bias)
-    scene = place(model.config, torch.zeros(1, 200, dtype=torch.long))
-    dense = found.dense(scene, torch.float64)
+    found = model.position.bias(make_context(model.config, torch.zeros(1, 200, dtype=torch.long)))
+    assert isinstance(found, ScoreBias)
+    context = make_context(model.config, torch.zeros(1, 200, dtype=torch.long))
+    dense = found.dense(context, torch.float64)
     assert dense is not None
     formula = Reference(model)
     rng = np.random.default_rng(0)
@@ -136,7 +136,7 @@ def test_rotary_scores_depend_on_the_distance_alone() -> None:
     model = mechanisms.model(position="rotary")
     vector = torch.randn(1, 2, 1, 4, dtype=torch.float64, generator=torch.manual_seed(0))
     same = vector.expand(1, 2, 30, 4)
-    query, key = model.position.turn(same, same, place(model.config, torch.zeros(1, 30)))
+    query, key = model.position.rotate(same, same, make_context(model.config, torch.zeros(1, 30)))
     scores = query @ key.transpose(-1, -2)
     for distance in range(30):
         line = scores[0, 0].diagonal(-distance)
@@ -146,9 +146,9 @@ def test_rotary_scores_depend_on_the_distance_alone() -> None:
 def test_rotary_angles_are_exact_at_100000_in_bfloat16() -> None:
     """They are computed in float32: 1e5 radians to within 1e-2, not to within thousands."""
     model = mechanisms.model(position="rotary", dtype="bfloat16")
-    scene = place(model.config, torch.zeros(1, 100_001))
+    context = make_context(model.config, torch.zeros(1, 100_001))
     ones = torch.ones(1, 1, 100_001, 2, dtype=torch.bfloat16)
-    turned, _ = model.position.turn(ones, ones, scene)
+    turned, _ = model.position.rotate(ones, ones, context)
     expected = [math.cos(1e5) - math.sin(1e5), math.cos(1e5) + math.sin(1e5)]
     np.testing.assert_allclose(turned[0, 0, -1].float(), expected, atol=2e-2)
 
@@ -159,9 +159,9 @@ def test_fire_in_bfloat16_tells_far_positions_apart() -> None:
     with torch.no_grad():
         for name, value in {"first": 1.0, "first_bias": 0.0, "second": 1.0, "c": 1.0}.items():
             getattr(model.position.parts["fire"], name).fill_(value)
-    scene = place(model.config, torch.zeros(1, 600))
-    exact = model.position.bias(scene).pairs[0, 599]
-    rough = model.bfloat16().position.bias(scene).pairs[0, 599].float()
+    context = make_context(model.config, torch.zeros(1, 600))
+    exact = model.position.bias(context).pairs[0, 599]
+    rough = model.bfloat16().position.bias(context).pairs[0, 599].float()
     assert float((exact - rough).detach().abs().max()) < 0.3  # of 32
     assert len(set(rough[300:].tolist())) > 60
 
@@ -207,8 +207,8 @@ def test_abacus_does_not_limit_the_length() -> None:
     found = model(torch.ones_like(row)).logits[0].detach().numpy()
     np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-12)
     model.train()
-    scene = place(model.config, row, training=True)
-    assert scene.positions.diff().tolist() == [1] * 19
+    context = make_context(model.config, row, training=True)
+    assert context.positions.diff().tolist() == [1] * 19
 
 
 def test_places_of_digits() -> None:
@@ -237,7 +237,7 @@ def test_randomised_positions(name: str) -> None:
     met = set()
     for seed in range(10):
         torch.manual_seed(seed)
-        drawn = place(model.config, row, training=True).positions.tolist()
+        drawn = make_context(model.config, row, training=True).positions.tolist()
         assert drawn == sorted(set(drawn))
         assert drawn[-1] < 40
         met.add(tuple(drawn))
@@ -253,16 +253,16 @@ def test_drawn_positions_are_uniform_in_every_document_and_padded_sequence() -> 
     row = mechanisms.tokens(500, 10)
     documents = torch.tensor([[0] * 3 + [1] * 7]).expand(500, 10)
     torch.manual_seed(0)
-    drawn = place(config, row, None, documents, training=True).positions
+    drawn = make_context(config, row, None, documents, training=True).positions
     for part in (drawn[:, :3], drawn[:, 3:]):
         assert bool((part.diff(dim=-1) > 0).all())
         assert float(part.float().mean()) == pytest.approx(19.5, abs=1)
     lengths = torch.full((500,), 4)
-    drawn = place(config, row, lengths, training=True).positions[:, :4]
+    drawn = make_context(config, row, lengths, training=True).positions[:, :4]
     assert bool((drawn.diff(dim=-1) > 0).all())
     assert float(drawn.float().mean()) == pytest.approx(19.5, abs=1)
 
 
 def test_abacus_asks_which_tokens_are_digits() -> None:
-    with pytest.raises(WeftError, match="not told which tokens are digits"):
+    with pytest.raises(WeftError, match="needs to know which tokens are digits"):
         mechanisms.model(position="abacus", digits=())(mechanisms.tokens(1, 3))

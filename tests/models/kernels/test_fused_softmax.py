@@ -13,8 +13,8 @@ from torch import Tensor
 from torch.nn.functional import logsigmoid
 
 from kernel_device import DEVICE, ON_GPU, needs_triton
-from weft.models.bias import Bias
-from weft.models.context import Scene
+from weft.models.bias import ScoreBias
+from weft.models.context import AttentionContext
 from weft.models.kernels import forgetting_attention
 
 pytestmark = pytest.mark.gpu
@@ -205,9 +205,9 @@ def test_a_row_that_sees_nothing_is_zero(kernel) -> None:
     assert not k.grad[:, :, :40].any()
 
 
-def scene(length: int, **more) -> Scene:
+def context(length: int, **more) -> AttentionContext:
     places = torch.arange(length, device=DEVICE)
-    return Scene(positions=places, key_positions=places, causal=True, **more)
+    return AttentionContext(positions=places, key_positions=places, causal=True, **more)
 
 
 @pytest.mark.parametrize("padded", [False, True])
@@ -215,8 +215,8 @@ def test_a_layer_takes_it_with_slopes_and_padding(kernel, padded: bool) -> None:
     q, k, v, c, _ = inputs(80, 16, 16)
     lengths = torch.tensor([[80], [50]], device=DEVICE)
     valid = torch.arange(80, device=DEVICE) < lengths if padded else None
-    there = scene(80, valid=valid, backend="triton")
-    found = forgetting_attention(q, k, v, c, 0.25, Bias(slopes=SLOPES), there)
+    there = context(80, valid=valid, backend="triton")
+    found = forgetting_attention(q, k, v, c, 0.25, ScoreBias(slopes=SLOPES), there)
     expected = formula(q.double(), k.double(), v.double(), 0.25, c.double(), SLOPES)
     assert found is not None
     for row, length in enumerate((80, 50 if padded else 80)):
@@ -233,9 +233,9 @@ def test_on_a_cpu_it_is_written_out_and_trains() -> None:
     q, k, v, c, grad = (x.cpu().double() for x in inputs(60, 16, 16))
     mine, exact = ([x.clone().requires_grad_() for x in (q, k, v, c)] for _ in range(2))
     places = torch.arange(60)
-    there = Scene(positions=places, key_positions=places, causal=True)
+    there = AttentionContext(positions=places, key_positions=places, causal=True)
     slopes = SLOPES.cpu()
-    found = forgetting_attention(*mine, 0.25, Bias(slopes=slopes), there)
+    found = forgetting_attention(*mine, 0.25, ScoreBias(slopes=slopes), there)
     expected = formula(*exact[:3], 0.25, exact[3], slopes)
     assert found is not None
     found.backward(grad)
@@ -247,7 +247,7 @@ def test_on_a_cpu_it_is_written_out_and_trains() -> None:
 def test_on_a_cpu_a_new_token_sees_all_before() -> None:
     q, k, v, c, _ = (x.cpu() for x in inputs(30, 16, 16))
     places = torch.arange(30)
-    there = Scene(positions=places[-1:], key_positions=places, causal=True)
+    there = AttentionContext(positions=places[-1:], key_positions=places, causal=True)
     found = forgetting_attention(q[:, :, -1:], k, v, c, 0.25, None, there)
     expected = formula(q.double(), k.double(), v.double(), 0.25, c.double(), None)
     assert found is not None
@@ -256,5 +256,5 @@ def test_on_a_cpu_a_new_token_sees_all_before() -> None:
 
 def test_sums_that_are_no_float32_have_no_kernel_on_a_cpu_in_half_precision() -> None:
     q, k, v, c, _ = inputs(20, 16, 16, dtype=torch.bfloat16)
-    there = Scene(torch.arange(20), torch.arange(20), causal=True)
+    there = AttentionContext(torch.arange(20), torch.arange(20), causal=True)
     assert forgetting_attention(q.cpu(), k.cpu(), v.cpu(), c.cpu(), 0.25, None, there) is None
