@@ -54,7 +54,7 @@ class Doubling(Task):
     formats: ClassVar[tuple[Format, ...]] = ("lm", "seq2seq")
     length: int = 5
 
-    symbols = ("a", "b")
+    symbols = tuple("abcdefgh")
 
     @property
     def splits(self):
@@ -66,7 +66,7 @@ class Doubling(Task):
 
     def draw(self, split, rng, size):
         length, _ = self.splits[split].axes["length"]
-        letters = 4 + rng.integers(0, 2, (size, length))
+        letters = 4 + rng.integers(0, 8, (size, length))
         lengths = np.full(size, length)
         return Pairs(
             question=letters, question_lengths=lengths, answer=letters.repeat(2, axis=1),
@@ -285,29 +285,30 @@ def test_a_name_may_be_a_task_or_a_program(folder: Path) -> None:
 
 def test_a_task_of_ones_own_is_trained_evaluated_and_resumed(folder: Path) -> None:
     small = ["steps=2", "batch=8", "evaluation.size=8", "model.layers=1"]
-    done = execute(["train", "my_task.py:Doubling", *small, "parameters.length=6"])
+    done = execute(["train", "my_task.py:Doubling", *small, "parameters.length=3"])
     assert done.code == 0, done.stderr
     [run] = RunStore("runs").runs()
     assert run.config.task == "my_task.py:Doubling"
-    assert run.model().config.vocabulary == 6
+    assert (run.folder / "code" / "my_task.py").read_text() == TASK
+    assert run.model().config.vocabulary == 12
     evaluated = execute(["eval", run.name[:6], "--by", "length"])
     assert evaluated.code == 0, evaluated.stderr
-    assert "length 12" in evaluated.stdout
-    shown = execute(["tasks", "my_task.py:Doubling", "length=6"])
+    assert "length 6" in evaluated.stdout
+    shown = execute(["tasks", "my_task.py:Doubling", "length=3"])
     assert "Each letter twice." in shown.stdout
 
     config = run.config
     assert training_config(config.as_dict()).hash == config.hash == run.name
     Path("my_task.py").write_text(TASK + "# another version\n")
     assert (
-        override(TrainingConfig(task=config.task), [*small, "parameters.length=6"]).hash != run.name
+        override(TrainingConfig(task=config.task), [*small, "parameters.length=3"]).hash != run.name
     )
     again = RunStore("runs").find(run.name)
     with pytest.raises(WeftError, match=r"my_task.py:Doubling has changed since this run"):
         again.model()
     assert execute(["eval", run.name[:6]]).code == 2
     Path("my_task.py").write_text(TASK)
-    assert again.model().config.vocabulary == 6
+    assert again.model().config.vocabulary == 12
 
 
 def test_versions_are_recorded_for_what_users_wrote_alone(folder: Path) -> None:
@@ -327,7 +328,7 @@ def test_a_registered_task_is_trained(folder: Path) -> None:
     extensions.register("task", "mine", task_class("my_task.py:Doubling"))
     config = override(TrainingConfig(task="mine"), ["steps=1", "batch=4", "evaluation.size=4"])
     assert train(config, runs=folder).status == "done"
-    assert RunStore(folder).runs()[0].model().config.outputs == 6
+    assert RunStore(folder).runs()[0].model().config.outputs == 12
 
 
 # Mechanisms

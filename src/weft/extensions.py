@@ -577,8 +577,19 @@ def check_versions(names: Mapping[str, Iterable[str]], recorded: Mapping[str, st
             raise WeftError(
                 f"{text} has changed since this run was configured: it was {before}, "
                 f"and is {now} now",
-                remedy="Bring it back to what it was, or train it as a new run",
+                remedy="Bring it back to what it was (runs keep a copy of files in code/), "
+                "or train it as a new run",
             )
+
+
+def copy_files(names: Mapping[str, Iterable[str]], folder: Path) -> None:
+    """Copy the files that names refer to into a folder, which is made if there are any."""
+    for kind, texts in names.items():
+        for text in texts:
+            path = Path(reference(text, kind).path)
+            if path.suffix == ".py" and is_file(path):
+                folder.mkdir(parents=True, exist_ok=True)
+                (folder / path.name).write_bytes(path.read_bytes())
 
 
 def _version(point: ExtensionPoint, text: str) -> str:

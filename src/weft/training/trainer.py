@@ -28,6 +28,7 @@ import torch
 
 from weft.config import from_plain
 from weft.errors import Interrupted, WeftError
+from weft.extensions import copy_files
 from weft.files import read_json, write_json
 from weft.models.catalogue import check_memory
 from weft.tasks import Task
@@ -95,6 +96,7 @@ def train(
             if group.first:
                 with _writing(folder):
                     write_json(folder / "config.json", config.as_dict())
+                    copy_files(config.extensions, folder / "code")
                     write_json(folder / "environment.json", environment(where))
             watched = watcher if watcher is not None and group.first else Watcher()
             try:
