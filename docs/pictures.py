@@ -10,15 +10,16 @@ compares. Weights come from Python's own generator, which gives the same numbers
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import torch
+from matplotlib.figure import Figure
 from torch import Tensor
 
 from weft.models import Transformer, TransformerConfig
+from weft.studies.plotting import add_attention_legend, draw_attention, style, svg_of
 
 FOLDER = Path(__file__).parent / "mechanisms"
 WORDS = "abracadabra.abracadabra."
@@ -28,13 +29,6 @@ ONES = "11+111=111.11+1=11.1+1=1"
 LETTERS = "".join(sorted(set(WORDS + SUMS)))
 DIGITS = "0123456789"
 WIDTH, HEADS, SEED = 64, 4, 1
-
-CELL, LEFT, TOP, GAP = 8, 34, 62, 52
-SHADES = (
-    "#ececec", "#deebf7", "#c6dbef", "#9ecae1", "#6baed6", "#4292c6", "#2171b5", "#08519c",
-    "#08306b",
-)  # fmt: skip
-"""For no weight at all, then for more and more."""
 
 
 @dataclass(frozen=True)
@@ -146,9 +140,9 @@ PICTURES = {
 }  # fmt: skip
 
 
-def pictures() -> dict[str, str]:
-    """Every picture as SVG, by the name of its mechanism."""
-    return {name: "\n".join(drawn(picture)) + "\n" for name, picture in PICTURES.items()}
+def figures() -> dict[str, Figure]:
+    """Every figure, by the name of its mechanism."""
+    return {name: figure_of(picture) for name, picture in PICTURES.items()}
 
 
 # The model
@@ -224,67 +218,21 @@ def set_gates(model: Transformer, layer: Any) -> None:
 # The drawing
 
 
-def drawn(picture: Picture) -> Iterator[str]:
-    """The lines of an SVG file."""
-    size = CELL * len(WORDS)
-    width = LEFT + 2 * (size + GAP)
-    height = TOP + size + 26
-    yield (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
-        f'width="{width}" height="{height}" role="img" font-family="sans-serif" font-size="10">'
-    )
-    yield f"<title>{picture.title}</title>"
-    yield f'<rect width="{width}" height="{height}" fill="#fff"/>'
-    yield f'<text x="{LEFT}" y="18" font-size="13" font-weight="bold">{picture.title}</text>'
-    yield from mapped(picture.left, LEFT)
-    yield from mapped(picture.right, LEFT + size + GAP)
-    yield (
-        f'<text x="{LEFT}" y="{height - 8}" fill="#555">the darker, the more weight; '
-        "grey: none; white: not seen</text>"
-    )
-    yield "</svg>"
-
-
-def mapped(panel: Panel, x: int) -> Iterator[str]:
-    """One map with its axes."""
-    size, y = CELL * len(panel.text), TOP
-    yield f'<text x="{x}" y="36">{panel.caption}</text>'
-    yield f'<g fill="#555" text-anchor="middle"><text x="{x + size // 2}" y="47">key</text>'
-    yield f'<text transform="translate({x - 18} {y + size // 2}) rotate(-90)">query</text></g>'
-    yield '<g font-family="monospace" font-size="8" text-anchor="middle">'
-    for place, letter in enumerate(panel.text):
-        yield f'<text x="{x + CELL * place + CELL // 2}" y="{y - 3}">{letter}</text>'
-        yield f'<text x="{x - 6}" y="{y + CELL * place + 7}">{letter}</text>'
-    yield "</g>"
-    yield f'<g transform="translate({x} {y}) scale({CELL})">'
-    for shade, path in sorted(paths(panel).items()):
-        yield f'<path fill="{SHADES[shade]}" d="{path}"/>'
-    yield "</g>"
-    yield f'<path fill="none" stroke="#999" d="M{x} {y}h{size}v{size}h-{size}z"/>'
-
-
-def paths(panel: Panel) -> dict[int, str]:
-    """Where each shade is: runs of cells in a row, as one path."""
-    found: dict[int, str] = {}
-    for i, row in enumerate(weights_of(panel)):
-        shades = [None if weight is None else shade_of(weight) for weight in row]
-        j = 0
-        while j < len(shades):
-            count = next((n for n, s in enumerate(shades[j:]) if s != shades[j]), len(shades) - j)
-            shade = shades[j]
-            if shade is not None:
-                found[shade] = found.get(shade, "") + f"M{j} {i}h{count}v1h-{count}z"
-            j += count
-    return found
-
-
-def shade_of(weight: float) -> int:
-    """0 for none; small weights are set apart by taking the root."""
-    return 0 if weight < 1e-6 else min(len(SHADES) - 1, 1 + int((len(SHADES) - 1) * weight**0.5))
+def figure_of(picture: Picture) -> Figure:
+    """The two maps of a mechanism side by side."""
+    with style():
+        figure = Figure(figsize=(6.4, 4.2))
+        figure.subplots_adjust(left=0.075, right=0.985, bottom=0.14, top=0.80, wspace=0.17)
+        for axes, panel in zip(figure.subplots(1, 2), (picture.left, picture.right), strict=True):
+            draw_attention(axes, weights_of(panel), list(panel.text))
+            axes.set_title(panel.caption)
+        figure.suptitle(picture.title, fontsize=11, fontweight="bold", y=0.98)
+        add_attention_legend(figure)
+    return figure
 
 
 if __name__ == "__main__":
     FOLDER.mkdir(exist_ok=True)
-    for name, text in pictures().items():
-        (FOLDER / f"{name}.svg").write_text(text, encoding="utf-8")
-    print(f"{FOLDER.name}: {len(PICTURES)} pictures")
+    for name, figure in figures().items():
+        (FOLDER / f"{name}.svg").write_text(svg_of(figure), encoding="utf-8")
+    print(f"{FOLDER.name}: {len(PICTURES)} figures")

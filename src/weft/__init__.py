@@ -2,8 +2,8 @@
 
     express   write a `Program`, or take a `program` of the library; `run` it symbolically, one
               layer at a time, many inputs at once with `run_batch`, or `generate` with it
-    compile   `compile` it into the exact weights of a PyTorch transformer, `prove` that they compute
-              it, `save` and `load` models
+    compile   `compile` it into the exact weights of a PyTorch transformer, `prove` that they
+              compute it, `save` and `load` models
     predict   `predict` from its minimal program whether training would find it
     learn     `train` a model on a `task`, `evaluate` it, and put all of this side by side in a
               `verdict`

@@ -1,4 +1,4 @@
-"""`weft verdict`: expressible, predicted and learned, side by side."""
+"""`weft verdict`: what is expressible, predicted and learned, side by side."""
 
 from __future__ import annotations
 
@@ -14,9 +14,11 @@ from weft.cli.options import (
     MAX_COUNT,
     Device,
     Json,
+    Out,
     Runs,
     check_device,
     new_console,
+    new_table,
     print_full_width,
     print_json,
 )
@@ -24,17 +26,21 @@ from weft.errors import WeftError
 from weft.files import output_folder
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from weft.studies.verdicts.verdict import Verdict
 
 
 def verdict_command(
-    programs: Annotated[list[str], typer.Argument(metavar="PROGRAM ...", help="Of one task.")],
-    task: Annotated[str, typer.Option("--task", help="The task, where it is not clear.")] = "",
-    given: Annotated[
+    programs: Annotated[
+        list[str], typer.Argument(metavar="PROGRAM ...", help="Programs of one task.")
+    ],
+    task: Annotated[
+        str, typer.Option("--task", help="The task, if not that of the first program.")
+    ] = "",
+    parameters: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the task, as length=12."),
+        typer.Option(
+            "--set", metavar="KEY=VALUE", help="A parameter of the task, such as length=12."
+        ),
     ] = None,
     examples: Annotated[
         int,
@@ -46,20 +52,20 @@ def verdict_command(
         int, typer.Option("--tests", min=1, max=MAX_COUNT, help="Tests of each split.")
     ] = 1_000,
     learn: Annotated[
-        str, typer.Option("--learn", help="Train from traces what is not yet: small or paper.")
+        str,
+        typer.Option("--learn", help="Train missing runs from traces: small or paper recipes."),
     ] = "",
     runs: Runs = Path("runs"),
     device: Device = "auto",
-    out: Annotated[
-        Path | None, typer.Option("--out", help="Write page, values and figures to this folder.")
-    ] = None,
+    out: Out = None,
     json: Json = False,
 ) -> None:
-    """What a program can do, what the theory predicts, and what was learned, on the same tests.
+    """Compare what is expressible, predicted, learned.
 
-    Models that were trained are looked up among the runs: those from traces of the program
-    (weft train TASK --traces PROGRAM), and all that learned the task from answers. A program that
-    is linked to no task is asked for what it puts out, on inputs of its own `sample`.
+    All stages have the same tests. Trained models are looked up among the runs: those trained from
+    the program's traces (weft train TASK --traces PROGRAM), and all that were trained on the task
+    from answers. A program that solves no task of the list is tested on its own output, for inputs
+    that its `sample` draws.
 
     Examples:
 
@@ -78,70 +84,64 @@ def verdict_command(
     if learn not in ("", "small", "paper"):
         raise WeftError(f"there is no recipe '{learn}'", remedy="Give small or paper")
     from weft.config import assignment
+    from weft.studies.alta import REFERENCES
     from weft.studies.verdicts.report import write_verdict
     from weft.studies.verdicts.verdict import verdict
 
-    found = verdict(
+    result = verdict(
         programs,
         task,
-        parameters=dict(map(assignment, given or [])),
+        parameters=dict(map(assignment, parameters or [])),
         examples=examples,
         tests=tests,
         runs=runs,
         learn=cast(Literal["", "small", "paper"], learn),
         device=device,
-        told=_say,
+        references=REFERENCES,
+        progress=_print_progress,
     )
-    found = replace(found, command=_command(programs, task, given or [], examples, tests))
+    result = replace(result, command=_command(programs, task, parameters or [], examples, tests))
     if json:
-        print_json(found.as_dict())
+        print_json(result.as_dict())
     else:
-        _print(found)
-    for path in write_verdict(found, out) if out is not None else []:
+        _print(result)
+    for path in write_verdict(result, out) if out is not None else []:
         print(f"wrote {path}", file=sys.stderr)
 
 
-def _say(line: str) -> None:
-    """Progress, for who is watching."""
+def _print_progress(line: str) -> None:
+    """A line of progress, if standard error is a terminal."""
     if sys.stderr.isatty():
         print(line, file=sys.stderr)
 
 
-def _command(programs: list[str], task: str, given: list[str], examples: int, tests: int) -> str:
+def _command(
+    programs: list[str], task: str, parameters: list[str], examples: int, tests: int
+) -> str:
     words = ["weft verdict", *map(quote, programs), *([f"--task {task}"] if task else [])]
-    words += [f"--set {one}" for one in given]
+    words += [f"--set {parameter}" for parameter in parameters]
     return " ".join([*words, f"--examples {examples}", f"--tests {tests}"])
 
 
-def _print(found: Verdict) -> None:
-    """The tables, and below them what there is to say about each column and row."""
-    from weft.studies.verdicts.report import agreements, has_paper, rows, warnings_of
+def _print(verdict: Verdict) -> None:
+    """The tables, and below them a line on each column and row."""
+    from weft.studies.verdicts.report import agreements, rows, sources, warnings_of
 
-    header, table = rows(found)
-    print_full_width(_table(header[:-1], [row[:-1] for row in table]))
+    header, table = rows(verdict)
+    print_full_width(new_table(header[:-1], [row[:-1] for row in table], ()))
     console = new_console()
     console.print("\nIn square brackets: 95% intervals over the n tests, the same for all rows.")
-    if has_paper(found):
-        console.print("In brackets: what the paper reports.")
-    for line in warnings_of(found):
+    source = sources(verdict)
+    if source:
+        console.print(f"In round brackets: {source}.")
+    for line in warnings_of(verdict):
         console.print(line, soft_wrap=True)
-    compared, alike = agreements(found)
+    compared, alike = agreements(verdict)
     if alike:
-        console.print("\nHow often learned models answer as minimal programs do:\n")
-        print_full_width(_table(compared, alike))
+        console.print("\nHow often trained models answer as minimal programs do:\n")
+        print_full_width(new_table(compared, alike, ()))
     console.print()
-    for split, told in found.splits.items():
-        console.print(f"{split}: {told}", soft_wrap=True)
+    for split, description in verdict.splits.items():
+        console.print(f"{split}: {description}", soft_wrap=True)
     for row in table:
-        console.print(f"{row[0]} {row[1]}: {row[-1]}", soft_wrap=True)
-
-
-def _table(header: list[str], rows: list[list[str]]) -> Table:
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False)
-    for column in header:
-        table.add_column(column, no_wrap=True)
-    for row in rows:
-        table.add_row(*row)
-    return table
+        console.print(f"{row[0]}, {row[1]}: {row[-1]}", soft_wrap=True)

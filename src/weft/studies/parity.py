@@ -1,13 +1,13 @@
-"""Parity end to end: ALTA paper, appendix D.1, table 3 and figures 9 to 11.
+"""Parity from answers: ALTA paper, appendix D.1, table 3 and figures 9 to 11.
 
-Do Transformers that learn parity from answers alone learn it for longer strings? In the paper they
-do not: relative positions carry over to longer strings only as long as these have no more ones than
-were seen, and absolute ones not at all.
+Do Transformers trained on parity from answers alone generalise to longer strings? In the paper they
+do not: with relative positional encodings they generalise only to longer strings that have no more
+ones than those in training, and with absolute ones not at all.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from weft.studies.alta import SHARED, model_of
 from weft.studies.study import Picture, Row, Scale, Study
@@ -22,13 +22,13 @@ PAPER = {
     ("40", "no", "absolute"): (1.0, 0.50, 0.51),
     ("40", "yes", "absolute"): (1.0, 0.52, 0.51),
 }
-"""Table 3: layers, weight sharing, positions; length at most 20, over 20, ones over 20."""
+"""Table 3, by layers, weight sharing, positions: length at most 20, over 20, ones over 20."""
 
 COLUMNS = {"train": "length ≤ 20", "longer": "length > 20", "more-ones": "ones > 20"}
 
 
 def _adapted(layers: str, *_: str) -> dict[str, Any]:
-    """A rate at which small models of this depth learn steadily, and how long that takes."""
+    """A learning rate at which small models of this depth train stably, and enough steps."""
     if layers == "40":
         return {"optimiser.lr": 5e-4, "steps": 15_000}
     return {"optimiser.lr": 1e-3, "steps": 30_000}
@@ -36,9 +36,9 @@ def _adapted(layers: str, *_: str) -> dict[str, Any]:
 
 SMALL = Scale(
     description=(
-        "width 64, hidden layer 256, 2 heads of 32, first weights by fan-in, batches of 128, AdamW "
+        "width 64, hidden layer 256, 2 heads of 32, fan-in initialisation, batches of 128, AdamW "
         "(0.9, 0.99) with cosine decay, 8 layers at most 30,000 steps (at 1e-3), 40 layers at most "
-        "15,000 (at 5e-4), ended when 99.9% of the tests in distribution are right"
+        "15,000 (at 5e-4), stopped at 99.9% accuracy in distribution"
     ),
     changes={
         **SHARED,
@@ -57,7 +57,7 @@ SMALL = Scale(
 FULL = Scale(
     description=(
         "as in the paper: width 512, hidden layer 2,048, 6 heads of 64, Adafactor at 5e-4, 50,000 "
-        "steps; batches of 256, which the paper does not name"
+        "steps; batches of 256, which the paper does not state"
     ),
     changes={
         **SHARED,
@@ -75,9 +75,14 @@ FULL = Scale(
     seeds=3,
 )
 
+
+def _picture(name: str, caption: str, kind: Literal["accuracy", "chosen"], axis: str) -> Picture:
+    return Picture(name, caption, kind, "positions", axis)
+
+
 PARITY = Study(
     name="parity",
-    title="Parity, end to end",
+    title="Parity, trained from answers",
     source="ALTA paper, table 3 and figures 9 to 11",
     task="parity",
     header=("layers", "shared", "positions"),
@@ -88,19 +93,15 @@ PARITY = Study(
     columns=COLUMNS,
     scales={"small": SMALL, "paper": FULL},
     drawn=("train", "longer"),
+    training={"length": (1, 20), "ones": (0, 20)},
     figures=(
-        Picture("length", "Accuracy by length (figure 9)", "accuracy", "positions", "length"),
-        Picture("ones", "Accuracy by number of ones (figure 10)", "accuracy", "positions", "ones"),
-        Picture(
-            "chosen",
-            "Average prediction by number of ones (figure 11)",
-            "chosen",
-            "positions",
-            "ones",
-        ),
+        _picture("length", "Accuracy by length (figure 9 of the paper)", "accuracy", "length"),
+        _picture("ones", "Accuracy by number of ones (figure 10 of the paper)", "accuracy", "ones"),
+        _picture("chosen", "Strings predicted as odd (figure 11 of the paper)", "chosen", "ones"),
     ),
     notes=(
-        "Relative positions are T5's biases, absolute ones a learned table: the paper names none.",
-        "Tests in distribution are never trained on; a test set has up to 4,096 strings.",
+        "Relative positions are T5 biases, absolute ones a learned table; the paper does not say "
+        "which.",
+        "Tests in distribution are held out of training; a test set has up to 4,096 strings.",
     ),
 )

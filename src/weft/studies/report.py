@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from weft.statistics import Share, averaged, warnings
-from weft.studies.plotting import draw
+from weft.studies.figures import draw
 from weft.studies.results import Line, Results
 from weft.studies.study import Study
 

@@ -1,7 +1,7 @@
-"""SCAN end to end: ALTA paper, appendix D.4, table 5 and figure 18.
+"""SCAN from answers: ALTA paper, appendix D.4, table 5 and figure 18.
 
 Does depth help an encoder-decoder to generalise on SCAN, as the program that solves it would need?
-In the paper it does not, whatever the split and the positions.
+In the paper it does not, for any split and positional encoding.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ PAPER = {
     ("mcd3", "no", "relative"): (8, 8, 7, 3, 2),
     ("mcd3", "no", "absolute"): (4, 5, 2, 3, 1),
 }
-"""Table 5, in per cent: split, weight sharing, positions; by the number of layers."""
+"""Table 5, in %, by split, weight sharing and positions: one figure per number of layers."""
 
 COLUMNS = {"train": "held out of training", "test": "test"}
 
 
 def _changes(split: str, shared: str, position: str, layers: str) -> dict[str, Any]:
-    """Rows differ in what positions the encoder is told; the decoder is told relative ones."""
-    told = {"model.encoder_position": "learned", "model.positions": 64}
+    """Rows differ in the encoder's positional encoding; the decoder's is relative in all."""
+    absolute = {"model.encoder_position": "learned", "model.positions": 64}
     return {
         "parameters.split": split,
         **model_of(layers, shared, "relative"),
-        **(told if position == "absolute" else {}),
+        **(absolute if position == "absolute" else {}),
     }
 
 
@@ -56,7 +56,7 @@ def _rows() -> tuple[Row, ...]:
 
 SMALL = Scale(
     description=(
-        "width 128, hidden layer 512, 8 heads of 16, first weights by fan-in, batches of 256, "
+        "width 128, hidden layer 512, 8 heads of 16, fan-in initialisation, batches of 256, "
         "AdamW (0.9, 0.99) at 1e-3 with cosine decay, 6,000 steps"
     ),
     changes={
@@ -75,7 +75,7 @@ SMALL = Scale(
 FULL = Scale(
     description=(
         "as in the paper: width 128, hidden layer 512, 8 heads of 128, Adafactor at 5e-4, 100,000 "
-        "steps; batches of 256, which the paper does not name"
+        "steps; batches of 256, which the paper does not state"
     ),
     changes={
         **SHARED,
@@ -94,19 +94,23 @@ FULL = Scale(
 
 SCAN = Study(
     name="scan",
-    title="SCAN, end to end",
+    title="SCAN, trained from answers",
     source="ALTA paper, table 5 and figure 18",
     task="scan",
     header=("split", "shared", "positions", "layers"),
     rows=_rows(),
     columns=COLUMNS,
     scales={"small": SMALL, "paper": FULL},
-    figures=(Picture("depth", "Test accuracy by number of layers (figure 18)", "depth", "split"),),
+    figures=(
+        Picture(
+            "depth", "Test accuracy by number of layers (figure 18 of the paper)", "depth", "split"
+        ),
+    ),
     notes=(
-        "Layers are those of the encoder; the decoder has as many.",
-        "Positions are the encoder's, a learned table or T5's biases, as in the paper; the decoder "
-        "has T5's biases.",
-        "2% of the training commands are kept to test on in distribution.",
+        "Layers are counted in the encoder; the decoder has the same number.",
+        "Positions are those of the encoder, a learned table or T5 biases, as in the paper; the "
+        "decoder has T5 biases.",
+        "2% of the training commands are held out as tests in distribution.",
     ),
     given={"parameters.folder": "the folder with the published files of the MCD splits"},
 )

@@ -1,9 +1,8 @@
-"""What a study is: a table of runs with the figures that a paper reports beside them.
+"""A study: a table of runs, with the figures that a paper reports beside them.
 
-A study has rows, which are models, and columns, which are splits of tasks. Its scales say how large
-models are and how long they learn: `small` fits half an hour of one GPU, `paper` is the setting of
-the paper in full. A cell of the table is a run for every seed, in a folder named by its config: a
-study that is started again goes on where it was.
+Rows are models, columns are splits of a task. A scale sets the size of the models and the length of
+training: `small` takes half an hour on one GPU, `paper` uses the paper's own settings. A cell of
+the table is one run per seed, in a folder named by its config, so an interrupted study resumes.
 """
 
 from __future__ import annotations
@@ -23,12 +22,12 @@ NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 @dataclass(frozen=True)
 class Row:
-    """A line of the table.
+    """A row of the table.
 
     Attributes:
-        labels: what it says in the columns of the study's `header`.
-        changes: what is different about its runs, as `weft train` takes it.
-        paper: what the paper reports in each column of the table, as shares.
+        labels: its cells in the columns of the study's `header`.
+        changes: the settings of its runs, as `weft train` takes them.
+        paper: the accuracy that the paper reports in each column, between 0 and 1.
     """
 
     labels: tuple[str, ...]
@@ -38,13 +37,13 @@ class Row:
 
 @dataclass(frozen=True)
 class Scale:
-    """How large and how long.
+    """The size of the models and the length of training.
 
     Attributes:
         description: in words, for the report.
-        changes: what all runs share.
+        changes: the settings that all runs share.
         seeds: how many runs each row has.
-        adapt: what else rows need at this scale, by their labels joined by spaces.
+        adapt: further settings of single rows, by their labels joined by spaces.
     """
 
     description: str
@@ -58,15 +57,15 @@ class Picture:
     """A figure of the report.
 
     Attributes:
-        name: part of its file's.
-        shown: what it shows, in words.
+        name: part of its file's name.
+        caption: what it shows, in words.
         kind: accuracy along an axis, the mean class `chosen` along it, or accuracy by `depth`.
-        panels: the column of the header that tells panels apart.
+        panels: the column of the header by which panels are grouped.
         axis: the axis of the task.
     """
 
     name: str
-    shown: str
+    caption: str
     kind: Literal["accuracy", "chosen", "depth"]
     panels: str
     axis: str = ""
@@ -77,18 +76,19 @@ class Study:
     """A table of a paper, as runs.
 
     Attributes:
-        name: on the command line.
-        title: of the report.
-        source: the table or figure of the paper.
-        task: what is learned.
-        header: what rows are told apart by.
-        rows: all of them, in the paper's order.
-        columns: of the table: the name of a split, and what it is called.
-        scales: by name.
-        drawn: the splits that figures are drawn from, none within another; all if left out.
-        figures: of the report.
-        notes: what differs from the paper, for the report.
-        given: what a user must give to run it, as `key: what it is`, such as where files are.
+        name: its name on the command line.
+        title: the title of the report.
+        source: the paper, and the table or figure in it.
+        task: the task that is trained.
+        header: the columns that distinguish rows.
+        rows: all rows, in the paper's order.
+        columns: the other columns of the table: by split, their title.
+        scales: the scales by name.
+        drawn: the splits that figures are drawn from, which must not overlap; all by default.
+        figures: the figures of the report.
+        notes: differences from the paper, for the report.
+        training: by axis, the smallest and largest value in the training set, for figures.
+        given: settings that a user must give, as `key: meaning`, such as the folder of files.
     """
 
     name: str
@@ -102,6 +102,7 @@ class Study:
     drawn: tuple[str, ...] = ()
     figures: tuple[Picture, ...] = ()
     notes: tuple[str, ...] = ()
+    training: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     given: Mapping[str, str] = field(default_factory=dict)
 
     def scale(self, name: str) -> Scale:
@@ -126,7 +127,7 @@ class Study:
         return Cell(_lines(varied), changes, override(TrainingConfig(task=self.task), changes))
 
     def only(self, wanted: Sequence[str]) -> Study:
-        """The same with those rows alone that have some of these labels, or all where none is."""
+        """The study with only the rows that have these labels; all rows if none are given."""
         known = sorted({label for row in self.rows for label in row.labels})
         for label in wanted:
             if label not in known:
@@ -138,14 +139,14 @@ class Study:
 
 
 def _place(study: Study, label: str) -> int:
-    """The column of the header that a label stands in."""
-    return next(place for row in study.rows for place, one in enumerate(row.labels) if one == label)
+    """The index of the column that has a label."""
+    rows = (row.labels for row in study.rows)
+    return next(labels.index(label) for labels in rows if label in labels)
 
 
 def _has(row: Row, places: Mapping[str, int]) -> bool:
-    """Whether in every column that is asked about, the row has one of the labels."""
-    asked = set(places.values())
-    return all(row.labels[place] in places for place in asked)
+    """Whether the row has one of the labels in every column that they belong to."""
+    return all(row.labels[place] in places for place in set(places.values()))
 
 
 def _lines(values: Mapping[str, Any]) -> tuple[str, ...]:

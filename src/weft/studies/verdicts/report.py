@@ -1,194 +1,239 @@
-"""A verdict as a table, a page and figures (figures 4 and 5 of the ALTA paper, for any program)."""
+"""A verdict as a table, as a page of Markdown, and as figures."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from weft.files import write_json
 from weft.statistics import Share, warnings
-from weft.studies.plotting import band, finish, panels, save
+from weft.studies.plotting import (
+    METHODS,
+    REFERENCE_MARKER,
+    add_legend,
+    averaged,
+    axis_label,
+    binned,
+    draw_line,
+    draw_points,
+    panels,
+    percent_axis,
+    save,
+    shade_training,
+    style,
+)
 from weft.studies.report import markdown_table
 from weft.studies.verdicts.stages import Stage, StageName
 from weft.studies.verdicts.verdict import Verdict
 
-QUESTIONS = {
-    "compiled": "expressible: the program as weights",
-    "minimal": "predicted: what training leaves of it",
-    "traces": "its feed-forward learned from its traces, the rest compiled",
-    "streams": "a whole model learned to follow its traces",
-    "end to end": "learned end to end, from answers",
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+MEANINGS: dict[StageName, str] = {
+    "compiled": "the program as compiled weights: is it expressible?",
+    "predicted": "the minimal program of the training inputs: would training find it?",
+    "from traces": "its feed-forward trained from its traces, the rest compiled",
+    "from streams": "a whole Transformer trained to follow its traces",
+    "from answers": "a Transformer trained on the task from answers alone",
 }
-COLOURS: dict[StageName, str] = {
-    "compiled": "C7",
-    "minimal": "C0",
-    "traces": "C1",
-    "streams": "C4",
-    "end to end": "C2",
-}
-PANELS: dict[str, tuple[StageName, ...]] = {
-    "predicted": ("minimal",),
-    "learned from traces": ("traces", "streams"),
-    "learned end to end": ("end to end",),
-}
-
-
-def rows(found: Verdict) -> tuple[list[str], list[list[str]]]:
-    """The header and the rows of the table, as text; n is in the header, the same for all."""
-    header = ["", "of", *(f"{split} (n = {found.tests(split):,})" for split in found.splits)]
-    table = [_row(found, stage) for stage in found.stages]
-    for stages, means in found.seeds():
-        label = f"mean of {len(stages)} seeds"
-        cells = [means[split].short for split in found.splits]
-        of = re.sub(r", seed \d+$", "", stages[0].of)
-        table.append([stages[0].name, of, *cells, f"{label}, 95% t interval over seeds"])
-    return [*header, "details"], table
-
-
-def has_paper(found: Verdict) -> bool:
-    """Whether there are figures of the paper to compare with."""
-    return any(stage.paper for stage in found.stages)
-
-
-def _row(found: Verdict, stage: Stage) -> list[str]:
-    cells: list[str] = [stage.name, stage.of]
-    for split in found.splits:
-        share = stage.shares[split].short if split in stage.shares else "–"
-        paper = f" ({stage.paper[split]:.0%})" if split in stage.paper else ""
-        cells.append(share + paper)
-    return [*cells, stage.details + (f", run {stage.run}" if stage.run else "")]
-
-
-def agreements(found: Verdict) -> tuple[list[str], list[list[str]]]:
-    """How often learned models answer as minimal programs do: header and rows; maybe none."""
-    header = ["learned", "as minimal", *found.splits]
-    table = []
-    for stage in found.stages:
-        for one in stage.agreement:
-            label = f"{stage.name} {stage.of}" + (f", run {stage.run}" if stage.run else "")
-            some = any(share.count for share in one.misses.values())
-            misses = [(" where that is wrong", one.misses)] if some else []
-            for what, shares in [("", one.shares), *misses]:
-                cells = [str(shares[split]) if split in shares else "–" for split in found.splits]
-                table.append([label, f"{one.program}{what}", *cells])
-    return header, table
-
-
-def warnings_of(found: Verdict) -> list[str]:
-    """What to bear in mind when reading the table."""
-    return warnings((split, Share(0, found.tests(split))) for split in found.splits)
-
 
 INTERVALS = (
     "Accuracy in %, in square brackets the 95% Wilson interval over the n tests of the split. All "
     "rows have the same tests."
 )
 AGREEMENT = (
-    "How often a learned model gives the answer that the minimal program gives, right or wrong: of "
-    "all tests, and of those alone that the minimal program gets wrong."
+    "How often a trained model gives the answer that the minimal program gives, correct or not: on "
+    "all tests, and on those that the minimal program gets wrong."
 )
 
 
-def markdown(found: Verdict, pictures: Sequence[tuple[str, str]] = ()) -> str:
-    """The page; `pictures` are files and what they show."""
-    header, table = rows(found)
-    compared, alike = agreements(found)
+def rows(verdict: Verdict) -> tuple[list[str], list[list[str]]]:
+    """The header and the rows of the table, as text; n is in the header, as rows share it."""
+    splits = [f"{split} (n = {verdict.tests(split):,})" for split in verdict.splits]
+    header = ["", "program or model", *splits, "details"]
+    table = [_row(verdict, stage) for stage in verdict.stages]
+    for stages, means in verdict.seeds():
+        cells = [means[split].short for split in verdict.splits]
+        details = f"mean of {len(stages)} seeds, 95% t interval over seeds"
+        table.append([stages[0].name, without_seed(stages[0].subject), *cells, details])
+    return header, table
+
+
+def without_seed(subject: str) -> str:
+    """A model's description without its seed."""
+    return re.sub(r", seed \d+$", "", subject)
+
+
+def sources(verdict: Verdict) -> str:
+    """Where the reference figures come from; empty if there are none."""
+    with_figures = [stage for stage in verdict.stages if stage.reference]
+    named = dict.fromkeys(stage.source for stage in with_figures if stage.source)
+    return "; ".join(named) or ("reference" if with_figures else "")
+
+
+def _row(verdict: Verdict, stage: Stage) -> list[str]:
+    cells: list[str] = [stage.name, stage.subject]
+    for split in verdict.splits:
+        share = stage.shares[split].short if split in stage.shares else "–"
+        reference = f" ({stage.reference[split]:.0%})" if split in stage.reference else ""
+        cells.append(share + reference)
+    return [*cells, stage.details + (f", run {stage.run}" if stage.run else "")]
+
+
+def agreements(verdict: Verdict) -> tuple[list[str], list[list[str]]]:
+    """How often trained models answer as minimal programs do: header and rows, maybe none."""
+    header = ["trained model", "minimal program", *verdict.splits]
+    table = []
+    for stage in verdict.stages:
+        label = f"{stage.name}: {stage.subject}" + (f", run {stage.run}" if stage.run else "")
+        for agreement in stage.agreement:
+            parts = [("", agreement.shares)]
+            if any(share.count for share in agreement.misses.values()):
+                parts.append((", its wrong answers", agreement.misses))
+            for suffix, shares in parts:
+                cells = [str(shares[split]) if split in shares else "–" for split in verdict.splits]
+                table.append([label, f"{agreement.program}{suffix}", *cells])
+    return header, table
+
+
+def warnings_of(verdict: Verdict) -> list[str]:
+    """Warnings about splits with few tests."""
+    return warnings((split, Share(0, verdict.tests(split))) for split in verdict.splits)
+
+
+def markdown(verdict: Verdict, pictures: Sequence[tuple[str, str]] = ()) -> str:
+    """The page; `pictures` are files with their captions."""
+    header, table = rows(verdict)
+    compared, alike = agreements(verdict)
+    present = {stage.name for stage in verdict.stages}
+    meanings = {name: meaning for name, meaning in MEANINGS.items() if name in present}
+    source = sources(verdict)
     lines = [
-        f"# {found.task}: expressible, predicted, learned",
+        f"# {verdict.task}: expressible, predicted, learned",
         "",
-        *(f"- **{split}**: {told}" for split, told in found.splits.items()),
+        *(f"- **{split}**: {description}" for split, description in verdict.splits.items()),
         "",
         INTERVALS,
         "",
         *markdown_table(header, table),
         "",
-        *(f"**{line}**\n" for line in warnings_of(found)),
-        *(f"- *{name}*: {told}." for name, told in QUESTIONS.items()),
-        *(["- In brackets: what the paper reports."] if has_paper(found) else []),
+        *(f"**{line}**\n" for line in warnings_of(verdict)),
+        *(f"- *{name}*: {meaning}." for name, meaning in meanings.items()),
+        *([f"- In round brackets: {source}."] if source else []),
         "",
         *(["## Answer by answer", "", AGREEMENT, ""] if alike else []),
         *([*markdown_table(compared, alike), ""] if alike else []),
-        *(f"![{shown}]({file})\n" for file, shown in pictures),
-        "Made by:",
-        "",
-        f"    {found.command}",
-        "",
-        *(f"- {told}" for told in found.made),
+        *(f"![{caption}]({file})\n" for file, caption in pictures),
+        *(["Made by:", "", f"    {verdict.command}", ""] if verdict.command else []),
+        *(f"- {line}" for line in verdict.made),
     ]
     return "\n".join(lines) + "\n"
 
 
-def write_verdict(found: Verdict, folder: Path) -> list[Path]:
-    """Write page, values and figures into a folder; gives the files."""
+def write_verdict(verdict: Verdict, folder: Path) -> list[Path]:
+    """Write page, values and figures into a folder; returns the files."""
     folder.mkdir(parents=True, exist_ok=True)
-    drawn = [("bars", "Accuracy by split (figure 4)", bars(found))]
-    for axis in sorted({axis for stage in found.stages for axis in stage.curves}):
-        drawn.append((axis, f"Accuracy by {axis} (figure 5)", by_axis(found, axis)))
-    stem = re.sub(r"[^\w-]+", "-", found.task).strip("-") + "-verdict"
-    pictures = [(save(figure, folder, f"{stem}-{name}"), shown) for name, shown, figure in drawn]
+    stem = re.sub(r"[^\w-]+", "-", verdict.task).strip("-") + "-verdict"
+    pictures = [
+        (save(figure, folder, f"{stem}-{name}"), caption)
+        for name, caption, figure in figures(verdict)
+    ]
     page, values = folder / f"{stem}.md", folder / f"{stem}.json"
-    page.write_text(markdown(found, [(path.name, shown) for path, shown in pictures]), "utf-8")
-    write_json(values, found.as_dict())
+    captions = [(path.name, caption) for path, caption in pictures]
+    page.write_text(markdown(verdict, captions), "utf-8")
+    write_json(values, verdict.as_dict())
     return [page, values, *(path for path, _ in pictures)]
 
 
-def bars(found: Verdict) -> Any:
-    """A group of bars for each program, in a panel for each split; the paper's as marks."""
-    names = list(dict.fromkeys(stage.of for stage in found.stages if stage.name != "end to end"))
-    met = {stage.name for stage in found.stages if stage.name != "end to end"}
-    kinds = [kind for kind in COLOURS if kind in met]
-    width = 0.8 / len(kinds)
-    figure, places = panels(len(found.splits))
-    for place, split in zip(places, found.splits, strict=True):
-        for shift, kind in enumerate(kinds):
-            chosen = [found.stage(kind, name) for name in names]
-            found_shares = [None if one is None else one.shares.get(split) for one in chosen]
-            shares = [0.0 if share is None else share.share for share in found_shares]
-            at = [number + width * (shift - (len(kinds) - 1) / 2) for number in range(len(names))]
-            place.bar(at, shares, width=0.9 * width, color=COLOURS[kind], label=kind)
-            for x, share in zip(at, found_shares, strict=True):
-                if share is not None:
-                    low, high = share.interval.low, share.interval.high
-                    place.plot([x, x], [low, high], color="black", linewidth=0.8)
-            for x, one in zip(at, chosen, strict=True):
-                if one is not None and split in one.paper:
-                    place.plot([x], [one.paper[split]], marker="_", color="black", markersize=9)
-        place.set_xticks(range(len(names)), [name.partition("(")[0] for name in names], fontsize=7)
-        finish(
-            place,
-            split,
-            "",
-            "accuracy (dash: the paper's)",
-            top=1.2,
-            beside=len(kinds),
-        )
-    return figure
+def figures(verdict: Verdict) -> list[tuple[str, str, Figure]]:
+    """All figures of a verdict, each with its name and caption."""
+    axes = sorted({axis for stage in verdict.stages for axis in stage.curves})
+    drawn = [(axis, f"Accuracy by {axis_label(axis)}", by_axis(verdict, axis)) for axis in axes]
+    return [("splits", "Accuracy by split", by_split(verdict)), *drawn]
 
 
-def _drawn(found: Verdict) -> list[Stage]:
-    """Of each program the first of a kind; all models that learned end to end."""
-    return [
-        one
-        for one in found.stages
-        if one.name == "end to end" or found.stage(one.name, one.of) is one
-    ]
+def _by_subject(verdict: Verdict, names: Collection[str]) -> dict[str, dict[str, list[Stage]]]:
+    """By subject and name of stage, its runs: the seeds of the first recipe."""
+    subjects: dict[str, dict[str, list[Stage]]] = {}
+    for stage in verdict.stages:
+        if stage.name in names and stage.shares:
+            stages = subjects.setdefault(without_seed(stage.subject), {})
+            known = stages.setdefault(stage.name, [stage])
+            if stage is not known[0] and stage.recipe and stage.recipe == known[0].recipe:
+                known.append(stage)
+    return subjects
 
 
-def by_axis(found: Verdict, axis: str) -> Any:
-    """Accuracy along an axis: what was predicted, and what was learned in which way."""
-    shown = {
-        title: [one for one in _drawn(found) if one.name in kinds and one.curves.get(axis)]
-        for title, kinds in PANELS.items()
+def by_split(
+    verdict: Verdict, splits: Sequence[str] = (), names: Collection[str] = tuple(METHODS)
+) -> Figure:
+    """A dot plot: a row for each program or model, a panel for each split, a look per stage.
+
+    Args:
+        verdict: what to draw.
+        splits: which splits; all by default.
+        names: which stages.
+    """
+    subjects = _by_subject(verdict, names)
+    chosen = list(splits) or list(verdict.splits)
+    present = {
+        name: look for name, look in METHODS.items() if any(name in s for s in subjects.values())
     }
-    shown = {title: stages for title, stages in shown.items() if stages}
-    figure, places = panels(len(shown))
-    for place, (title, stages) in zip(places, shown.items(), strict=True):
-        for stage in stages:
-            curve = stage.curves[axis]
-            dashes = "--" if stage.name == "streams" else "-"
-            name = stage.of if stage.name != "streams" else f"{stage.of}, whole model"
-            band(place, curve, dashes, label=name)
-        finish(place, title, axis, "accuracy, 95% interval")
+    source = sources(verdict) if "from traces" in names else ""
+    with style():
+        height = 0.2 * sum(len(stages) + 1 for stages in subjects.values()) + 0.3
+        figure, axes = panels(len(chosen), columns=len(chosen), size=(1.75, height))
+        figure.set_figwidth(figure.get_figwidth() + 1.2)
+        for panel, split in zip(axes, chosen, strict=True):
+            ticks, bottom = {}, 0.0
+            for subject, stages in subjects.items():
+                top = bottom
+                for name, seeds in sorted(stages.items(), key=lambda s: list(METHODS).index(s[0])):
+                    mean, interval = averaged([stage.shares[split] for stage in seeds])
+                    draw_points(panel, bottom, mean, interval, METHODS[name])
+                    if split in seeds[0].reference:
+                        panel.plot([seeds[0].reference[split]], [bottom], **REFERENCE_MARKER)
+                    bottom += 1
+                ticks[(top + bottom - 1) / 2] = subject.partition("(")[0]
+                bottom += 1
+            panel.set_yticks(list(ticks), list(ticks.values()))
+            panel.set_ylim(bottom - 1, -1)
+            panel.tick_params(axis="y", length=0)
+            panel.grid(axis="y", visible=False)
+            panel.set_title(split)
+            percent_axis(panel, "x")
+        figure.supxlabel("accuracy (%)", fontsize=10)
+        add_legend(figure, present, lines=False, reference=source)
     return figure
+
+
+def by_axis(verdict: Verdict, axis: str) -> Figure:
+    """Accuracy along an axis: a panel for each program or model, a line for each stage."""
+    subjects = _by_subject(verdict, [name for name in METHODS if name != "compiled"])
+    subjects = {s: stages for s, stages in subjects.items() if _curves(stages, axis)}
+    present = {
+        name: look for name, look in METHODS.items() if any(name in s for s in subjects.values())
+    }
+    bounds = verdict.training.get(axis)
+    with style():
+        figure, axes = panels(len(subjects))
+        for panel, (subject, stages) in zip(axes, subjects.items(), strict=True):
+            shade_training(panel, bounds)
+            for name, curves in _curves(stages, axis).items():
+                draw_line(panel, binned(curves, bounds and bounds[1]), METHODS[name])
+            panel.set_title(subject.partition("(")[0], fontsize=9)
+            percent_axis(panel)
+        figure.supxlabel(axis_label(axis), fontsize=10)
+        figure.supylabel("accuracy (%)", fontsize=10)
+        add_legend(figure, present, training=bounds is not None)
+    return figure
+
+
+def _curves(stages: dict[str, list[Stage]], axis: str) -> dict[str, list[dict[int, Share]]]:
+    curves = {
+        name: [stage.curves[axis] for stage in seeds if stage.curves.get(axis)]
+        for name, seeds in stages.items()
+    }
+    return {name: some for name, some in curves.items() if some}

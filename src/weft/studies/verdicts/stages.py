@@ -1,13 +1,13 @@
-"""The stages of a verdict, each from a program or from runs that are looked up.
+"""The stages of a verdict, each computed from a program or looked up among runs.
 
-All are tested on the same examples: the test sets of one task, in its own tokens or in those of a
-program. A run keeps its predictions, and a smaller test set is the beginning of a larger one, so
-they are used if the examples are among them. Otherwise its model is evaluated.
+All stages are tested on the same examples: the test sets of one task, in its own tokens or in those
+of a program. A run stores its predictions, and a smaller test set is a prefix of a larger one, so
+stored predictions are used if they cover the examples. Otherwise the model is evaluated.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -20,8 +20,10 @@ from weft.errors import WeftError
 from weft.language.ranges import UNDEFINED
 from weft.statistics import Share
 from weft.studies.agreement import Agreement, Answers, agreement_from
+from weft.studies.reference import Reference
 from weft.studies.results import Curve, curve_from, curves_of, pairs_of
-from weft.tasks import Batch, Task, task
+from weft.studies.run_table import recipe
+from weft.tasks import Batch, Task
 from weft.theory import Outcome, generalises, minimal_program
 from weft.training.callbacks import GOOD
 from weft.training.config import TrainingConfig
@@ -34,164 +36,193 @@ from weft.training.traces.feed_forward import compiled_for
 from weft.training.traces.recipes import trace_config
 from weft.training.trainer import train
 
-StageName = Literal["compiled", "minimal", "traces", "streams", "end to end"]
+StageName = Literal["compiled", "predicted", "from traces", "from streams", "from answers"]
 
-NOTHING = -2
-"""A class that no answer has: what a program that failed answers."""
-
-TABLE_2 = {
-    "parity": (1.0, 1.0, 1.0),
-    "parity-absolute": (1.0, 0.52, 0.51),
-    "parity-count": (1.0, 0.78, 0.50),
+FORMER_NAMES: dict[str, StageName] = {
+    "minimal": "predicted",
+    "traces": "from traces",
+    "streams": "from streams",
+    "end to end": "from answers",
 }
-"""ALTA paper, table 2: trained from traces; at most 20 bits, more, more than 20 ones."""
+"""Names of stages in results written by version 0.1."""
+
+NO_CLASS = -2
+"""The answer of a program that failed; no target has this class."""
+
+
+RANGE_EXAMPLES = 1024
+"""How many training examples the training range of an axis is taken from."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Stage:
-    """One way to come by a model, and how it does.
+    """One way to obtain a model, and how accurate it is.
 
     Attributes:
         name: which way.
-        of: the program, or for models trained end to end what they are.
-        shares: accuracy by split, of how many tests; empty if there is no model yet.
+        subject: the program, or for models trained from answers the model, in a few words.
+        shares: accuracy by split; empty if there is no model yet.
         curves: for each axis, accuracy at each of its values, over all splits.
-        details: sizes, rules, steps, in words.
-        run: the run that it is, if it is one.
-        recipe: the same for runs that differ in their seed alone.
-        paper: what the paper reports, by split.
-        agreement: how often it answers as the minimal program does.
+        details: sizes, rules and steps, in words.
+        run: the name of the run, if it is one.
+        recipe: the same for runs that differ only in their seed.
+        reference: what a paper reports, by split.
+        source: the paper, and the table or figure in it.
+        agreement: how often it gives the same answer as minimal programs.
     """
 
     name: StageName
-    of: str
+    subject: str
     shares: dict[str, Share]
     curves: dict[str, Curve]
     details: str
     run: str = ""
     recipe: str = ""
-    paper: dict[str, float] = field(default_factory=dict)
+    reference: dict[str, float] = field(default_factory=dict)
+    source: str = ""
     agreement: tuple[Agreement, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
-        """The stage for JSON; curves as pairs of right ones and tests."""
+        """The stage for JSON; curves as pairs of correct answers and tests."""
         return {
             **vars(self),
-            "shares": {split: one.as_dict() for split, one in self.shares.items()},
+            "shares": {split: share.as_dict() for split, share in self.shares.items()},
             "curves": {axis: pairs_of(curve) for axis, curve in self.curves.items()},
             "agreement": [one.as_dict() for one in self.agreement],
         }
 
 
 def stage_from(values: Mapping[str, Any]) -> Stage:
-    """The stage that `as_dict` wrote."""
+    """The stage that `as_dict` wrote, in this version or in version 0.1."""
+    former = {"of": "subject", "paper": "reference"}
+    current = {former.get(key, key): value for key, value in values.items()}
     return Stage(
         **{
-            **values,
+            **current,
+            "name": FORMER_NAMES.get(current["name"], current["name"]),
             "shares": {split: Share.from_dict(one) for split, one in values["shares"].items()},
-            "curves": {axis: curve_from(pairs) for axis, pairs in values["curves"].items()},
-            "agreement": tuple(agreement_from(one) for one in values["agreement"]),
+            "curves": {axis: curve_from(p) for axis, p in values.get("curves", {}).items()},
+            "agreement": tuple(agreement_from(one) for one in values.get("agreement", ())),
         }
     )
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tested:
-    """A stage, and what it answers to every test; None if there is nothing to ask."""
+class StageResult:
+    """A stage, and its answer to every test; None if there is no model to ask."""
 
     stage: Stage
     answers: Answers | None = None
 
 
 @dataclass(frozen=True)
-class SameTests:
-    """The tests of a verdict: so many of each split of a task, the same for all stages."""
+class SharedTests:
+    """The tests of a verdict: `size` examples of each split of a task, the same for all stages."""
 
-    inner: Task
+    task: Task
     size: int
 
     def of(self, task: Task) -> dict[str, Batch]:
-        """The tests as a task has them that is made of the inner one."""
-        return {split: task.test_set(split, self.size) for split in self.inner.tested}
+        """The tests in the form of a task that wraps this one."""
+        return {split: task.test_set(split, self.size) for split in self.task.tested}
 
-    def answers(self, task: Task, found: Mapping[str, Predictions]) -> Answers:
-        """What was chosen, in words that can be compared.
+    def answers(self, task: Task, predictions: Mapping[str, Predictions]) -> Answers:
+        """The answers, in words that can be compared.
 
-        A task that asks for tags has the same answers in any tokens. One that asks for text is
-        answered by a program in its own way, at every position.
+        A task that asks for tags has the same answers in any tokens. A task that asks for text is
+        answered by a program in its own form, at every position.
         """
         form = "program" if isinstance(task, ProgramTask) else "task"
-        form = "tags" if self.inner.format == "tag" else form
-        return Answers(predictions=found, names=tuple(task.answers), form=form)
+        form = "tags" if self.task.format == "tag" else form
+        return Answers(predictions=predictions, names=tuple(task.answers), form=form)
+
+    def ranges(self) -> dict[str, tuple[int, int]]:
+        """By axis, the smallest and largest value among training examples."""
+        axes = self.task.batch("train", 0, 0, RANGE_EXAMPLES).axes
+        return {axis: (int(values.min()), int(values.max())) for axis, values in axes.items()}
 
 
-def compiled_stage(name: str, made: ProgramTask, tests: SameTests) -> Tested:
-    """The program as weights, on all tests."""
-    model = compiled_for(made).model
-    found = evaluate(model, tests.of(made))
+def compiled_stage(name: str, task: ProgramTask, tests: SharedTests) -> StageResult:
+    """The program as compiled weights, on all tests."""
+    model = compiled_for(task).model
     size = sum(weight.numel() for weight in model.parameters())
     details = f"{model.config.hidden[0]:,} units at level 0, {size:,} parameters"
-    return _tested("compiled", name, made, found, details, tests)
+    return _result("compiled", name, task, evaluate(model, tests.of(task)), details, tests)
 
 
-def minimal_stage(name: str, made: ProgramTask, tests: SameTests, examples: int) -> Tested:
-    """The rules that training exercises, on all tests; a program that cannot be cut says why."""
+def predicted_stage(name: str, task: ProgramTask, tests: SharedTests, examples: int) -> StageResult:
+    """The minimal program of some training inputs, on all tests; or why there is none."""
     try:
-        left = minimal_program(made.program, list(made.inputs(0, examples)))
+        minimal = minimal_program(task.program, list(task.inputs(0, examples)))
     except WeftError as error:
-        stage = Stage(name="minimal", of=name, shares={}, curves={}, details=error.what)
-        return Tested(stage=stage)
-    found: dict[str, Predictions] = {}
+        stage = Stage(name="predicted", subject=name, shares={}, curves={}, details=error.what)
+        return StageResult(stage=stage)
+    predictions: dict[str, Predictions] = {}
     unhalted = 0
-    inner = tests.of(made.inner)
-    for split, batch in tests.of(made).items():
-        outcomes = generalises(left, made.encoded(inner[split])).outcomes
-        found[split] = _read(made, split, batch, outcomes)
+    inner = tests.of(task.inner)
+    for split, batch in tests.of(task).items():
+        outcomes = generalises(minimal, task.encoded(inner[split])).outcomes
+        predictions[split] = _as_predictions(task, split, batch, outcomes)
         unhalted += sum(outcome.ending == "not halted" for outcome in outcomes)
-    details = f"{left.count:,} rules"
+    details = f"{minimal.count:,} rules"
     if unhalted:
-        details += f"; {unhalted:,} tests do not halt, and are read as they are"
-    return _tested("minimal", name, made, found, details, tests)
+        details += f"; {unhalted:,} tests do not halt, and their last output is taken"
+    return _result("predicted", name, task, predictions, details, tests)
 
 
-def _read(made: ProgramTask, split: str, batch: Batch, outcomes: Iterable[Outcome]) -> Predictions:
-    """What a program puts out under the tokens of every test, as it is read off a model."""
-    codes = made.program.variables[made.program.definition.output].range.codes
-    chosen = np.full_like(batch.targets, NOTHING)
+def _as_predictions(
+    task: ProgramTask, split: str, batch: Batch, outcomes: Iterable[Outcome]
+) -> Predictions:
+    """A program's outputs at the tokens of every test, as if a model had given them."""
+    codes = task.program.variables[task.program.definition.output].range.codes
+    chosen = np.full_like(batch.targets, NO_CLASS)
     for row, outcome in enumerate(outcomes):
-        for place, value in enumerate(outcome.outputs):
-            chosen[row, place] = NOTHING if value is UNDEFINED else codes[value]
+        for position, value in enumerate(outcome.outputs):
+            chosen[row, position] = NO_CLASS if value is UNDEFINED else codes[value]
     return Predictions(split=split, batch=batch, chosen=chosen, loss=float("nan"))
 
 
-def traced_stages(
-    name: str, tests: SameTests, parameters: dict[str, Any], runs: Path, learn: str, device: str
-) -> list[Tested]:
-    """Runs that learned from the program's traces, those that learned most of them first."""
-    inner = tests.inner
+def trace_stages(
+    name: str,
+    tests: SharedTests,
+    parameters: dict[str, Any],
+    runs: Path,
+    *,
+    learn: str = "",
+    device: str = "auto",
+    references: Sequence[Reference] = (),
+) -> list[StageResult]:
+    """Runs trained from the program's traces, those that fit their training best first."""
+    task = tests.task
     if learn:
-        config = trace_config(inner.name, name, small=learn == "small")
+        config = trace_config(task.name, name, small=learn == "small")
         train(replace(config, parameters=parameters), runs=runs, device=device)
-    paper = _paper(name, inner)
-    found = [
-        _of_run("traces", name, run, _recipe(run), paper, tests)
-        for run in finished(inner, parameters, runs, "traces")
+    known = next((r for r in references if r.matches(task, "from traces", name)), None)
+    results = [
+        _of_run("from traces", name, run, _supervision(run), tests, known)
+        for run in finished(task, parameters, runs, "traces")
         if run.config.supervision.program == name
     ]
-    if found:
-        return sorted(found, key=_most_learned)
-    details = f"not trained yet: weft train {quote(inner.called)} --traces {quote(name)}"
-    stage = Stage(name="traces", of=name, shares={}, curves={}, details=details, paper=paper)
-    return [Tested(stage=stage)]
+    if results:
+        return sorted(results, key=_training_accuracy)
+    details = f"not trained yet: weft train {quote(task.called)} --traces {quote(name)}"
+    stage = Stage(name="from traces", subject=name, shares={}, curves={}, details=details)
+    return [StageResult(stage=_referenced(stage, known))]
 
 
-def _most_learned(tested: Tested) -> tuple[float, str]:
-    train_share = tested.stage.shares.get("train", Share(0, 1))
-    return -train_share.share, tested.stage.run
+def _referenced(stage: Stage, known: Reference | None) -> Stage:
+    if known is None:
+        return stage
+    return replace(stage, reference=dict(known.accuracy), source=known.source)
 
 
-def _recipe(run: Run) -> str:
-    """What runs that learn from the same traces differ in."""
+def _training_accuracy(result: StageResult) -> tuple[float, str]:
+    share = result.stage.shares.get("train", Share(0, 1))
+    return -share.share, result.stage.run
+
+
+def _supervision(run: Run) -> str:
+    """The settings in which runs from the same traces differ."""
     supervision = run.config.supervision
     hidden = " x ".join(f"{width:,}" for width in run.config.model.get("hidden", ()))
     parts = [f"hidden {hidden}", f"drawn by {supervision.weigh}"]
@@ -199,45 +230,37 @@ def _recipe(run: Run) -> str:
     return ", ".join([*parts, f"seed {run.config.seed}"])
 
 
-def followed_stages(
-    name: str, tests: SameTests, parameters: dict[str, Any], runs: Path
-) -> list[Tested]:
-    """Runs in which a whole Transformer learned to follow the program's traces."""
+def stream_stages(
+    name: str, tests: SharedTests, parameters: dict[str, Any], runs: Path
+) -> list[StageResult]:
+    """Runs in which a whole Transformer was trained to follow the program's traces."""
     return [
-        _of_run("streams", name, run, "nothing compiled", {}, tests)
-        for run in finished(tests.inner, parameters, runs, "streams")
+        _of_run("from streams", name, run, "nothing compiled", tests)
+        for run in finished(tests.task, parameters, runs, "streams")
         if run.config.supervision.program == name
     ]
 
 
-def answered_stages(tests: SameTests, parameters: dict[str, Any], runs: Path) -> list[Tested]:
-    """All runs that learned the task from answers."""
-    found = [
-        _of_run("end to end", described(run.config), run, "from answers", {}, tests)
-        for run in finished(tests.inner, parameters, runs, "answers")
+def answer_stages(tests: SharedTests, parameters: dict[str, Any], runs: Path) -> list[StageResult]:
+    """All runs trained on the task from answers alone."""
+    results = [
+        _of_run("from answers", model_summary(run.config), run, "from answers", tests)
+        for run in finished(tests.task, parameters, runs, "answers")
     ]
-    return sorted(found, key=lambda one: (len(one.stage.of.split()[0]), one.stage.of))
+    return sorted(results, key=lambda r: (len(r.stage.subject.split()[0]), r.stage.subject))
 
 
-def finished(inner: Task, parameters: dict[str, Any], runs: Path, by: By) -> Iterable[Run]:
-    """Runs of a task that came to their end and learned from something."""
+def finished(task: Task, parameters: dict[str, Any], runs: Path, by: By) -> Iterable[Run]:
+    """The finished runs of a task with some supervision."""
     for run in RunStore(runs).runs():
         config = run.config
-        same = config.task == inner.name and dict(config.parameters) == parameters
+        same = config.task == task.name and dict(config.parameters) == parameters
         if same and config.supervision.by == by and run.status in GOOD:
             yield run
 
 
-def _paper(name: str, inner: Task) -> dict[str, float]:
-    """The paper's figures, where it has any: for parity as it is, at most 20 bits in training."""
-    plain = name.partition("(")[0].strip()
-    if inner != task("parity") or plain not in TABLE_2:
-        return {}
-    return dict(zip(("train", "longer", "more-ones"), TABLE_2[plain], strict=True))
-
-
-def described(config: TrainingConfig) -> str:
-    """A model in a few words."""
+def model_summary(config: TrainingConfig) -> str:
+    """A model in a few words: depth, sharing, positional encoding, seed."""
     layers, loops = config.model.get("layers"), config.model.get("loops", 1)
     words = [config.preset] if layers is None else [f"{layers * loops} layers"]
     if loops != 1:
@@ -247,57 +270,65 @@ def described(config: TrainingConfig) -> str:
 
 
 def _of_run(
-    name: StageName, of: str, run: Run, what: str, paper: dict[str, float], tests: SameTests
-) -> Tested:
+    name: StageName,
+    subject: str,
+    run: Run,
+    words: str,
+    tests: SharedTests,
+    known: Reference | None = None,
+) -> StageResult:
     assert run.result is not None
-    made = task_of(run.config)
-    details = f"{what}, {run.result.step:,} steps, {run.result.parameters:,} parameters"
-    found = predictions_on(run, made, tests.of(made))
-    if not found:
+    task = task_of(run.config)
+    details = f"{words}, {run.result.step:,} steps, {run.result.parameters:,} parameters"
+    predictions = predictions_on(run, task, tests.of(task))
+    if not predictions:
         details += "; not tested: its predictions are of other tests, and its weights are gone"
-    tested = _tested(name, of, made, found, details, tests)
-    recipe = replace(run.config, seed=0).hash
-    return replace(tested, stage=replace(tested.stage, run=run.name, recipe=recipe, paper=paper))
+    result = _result(name, subject, task, predictions, details, tests)
+    stage = replace(result.stage, run=run.name, recipe=recipe(run.config))
+    return replace(result, stage=_referenced(stage, known))
 
 
-def predictions_on(run: Run, made: Task, tests: Mapping[str, Batch]) -> dict[str, Predictions]:
-    """What a run chooses for these tests; nothing if it has neither predictions nor weights."""
-    found = {split: _stored(run, split, batch) for split, batch in tests.items()}
-    missing = {split: tests[split] for split, one in found.items() if one is None}
+def predictions_on(run: Run, task: Task, tests: Mapping[str, Batch]) -> dict[str, Predictions]:
+    """A run's predictions on these tests; empty if it has neither predictions nor weights."""
+    known = {split: _stored(run, split, batch) for split, batch in tests.items()}
+    missing = {split: tests[split] for split, stored in known.items() if stored is None}
     if missing:
         try:
-            model = run.model(task=made)
+            model = run.model(task=task)
         except WeftError:
             return {}
-        found |= evaluate(model, missing, batch=run.config.evaluation.batch)
-    return {split: one for split, one in found.items() if one is not None}
+        known |= evaluate(model, missing, batch=run.config.evaluation.batch)
+    return {split: table for split, table in known.items() if table is not None}
 
 
 def _stored(run: Run, split: str, tests: Batch) -> Predictions | None:
-    """What a run chose for these tests when it ended, if they were among its own."""
-    known: Predictions | None = None
+    """The predictions on these tests that a run stored at its end, if it covered them."""
+    stored: Predictions | None = None
     with suppress(WeftError):
-        known = run.predictions(split)
-    if known is None or len(known.batch) < len(tests):
+        stored = run.predictions(split)
+    if stored is None or len(stored.batch) < len(tests):
         return None
-    first = slice(0, len(tests))
-    batch = known.batch.take(first)
+    prefix = slice(0, len(tests))
+    batch = stored.batch.take(prefix)
     if batch.trimmed().content_hash != tests.trimmed().content_hash:
         return None
-    return replace(known, batch=batch, chosen=known.chosen[first])
+    return replace(stored, batch=batch, chosen=stored.chosen[prefix])
 
 
-def _tested(
+def _result(
     name: StageName,
-    of: str,
-    made: Task,
-    found: Mapping[str, Predictions],
+    subject: str,
+    task: Task,
+    predictions: Mapping[str, Predictions],
     details: str,
-    tests: SameTests,
-) -> Tested:
+    tests: SharedTests,
+) -> StageResult:
     stage = Stage(
-        name=name, of=of, details=details,
-        shares={split: one.share for split, one in found.items()},
-        curves=curves_of(list(found.values())),
-    )  # fmt: skip
-    return Tested(stage=stage, answers=tests.answers(made, found) if found else None)
+        name=name,
+        subject=subject,
+        details=details,
+        shares={split: table.share for split, table in predictions.items()},
+        curves=curves_of(list(predictions.values())),
+    )
+    answers = tests.answers(task, predictions) if predictions else None
+    return StageResult(stage=stage, answers=answers)
