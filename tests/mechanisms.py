@@ -10,7 +10,7 @@ from weft.errors import WeftError
 from weft.models import Transformer, TransformerConfig
 
 ENCODINGS = (
-    "none", "learned", "sinusoidal", "rotary", "alibi", "nape", "t5", "fire", "abacus",
+    "none", "learned", "sinusoidal", "rotary", "alibi", "nape", "t5", "distance", "fire", "abacus",
     "abacus+fire", "learned+rotary", "randomised+learned", "randomised+rotary", "randomised+alibi",
 )  # fmt: skip
 ATTENTIONS = (

@@ -364,6 +364,11 @@ class Reference:
                 both = config.kind == "encoder-decoder" and not causal
                 table = weights[f"position.parts.t5.{'encoder_' if both else ''}weight"]
                 return float(table[h, t5_bucket(distance, causal)])
+            if name == "distance":
+                both = config.kind == "encoder-decoder" and not causal
+                table = weights[f"position.parts.distance.{'encoder_' if both else ''}weight"]
+                entry = min(abs(distance), (config.positions or 0) - 1)
+                return float(table[h, entry + (config.positions or 0) * (distance < 0)])
             if name == "fire":
                 return self._fire(h, here, abs(distance))
         return 0.0

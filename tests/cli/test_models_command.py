@@ -14,7 +14,7 @@ import torch
 from test_startup import HEAVY, command, imported
 
 from weft.cli import main
-from weft.models import PRESETS, Transformer, TransformerConfig, config_from_dict, preset
+from weft.models import PRESETS, TransformerConfig, build, config_from_dict, preset
 from weft.models.catalogue import mechanism, mechanisms, parameters_of
 from weft.models.config import ATTENTIONS, CHOICES, POSITIONS
 
@@ -39,7 +39,7 @@ def found(*arguments: str) -> dict[str, Any]:
 
 
 def counted(config: TransformerConfig) -> int:
-    return sum(weight.numel() for weight in Transformer(config).parameters())
+    return sum(weight.numel() for weight in build(config).parameters())
 
 
 def test_the_list_has_every_mechanism_and_every_preset() -> None:

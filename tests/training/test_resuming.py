@@ -143,6 +143,40 @@ def test_runs_that_are_cut_off_many_times_end_the_same(name: str, tmp_path: Path
     same(folder_of(tmp_path / "once", config), folder_of(tmp_path / "often", config))
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [
+        ("model.dropout=0.2", "model.attention_dropout=0.1", "model.norm_type=layer"),
+        ("model.position=learned", "model.positions=50", "model.example_offsets=true"),
+        ("model.dropout=0.2", "model.architecture=lstm"),
+    ],
+    ids=["dropout", "offsets", "lstm"],
+)
+def test_runs_that_draw_for_each_example_resume_bit_for_bit(
+    changes: tuple[str, ...], tmp_path: Path
+) -> None:
+    """Cut off anywhere, also between checkpoints; evaluations in between draw nothing."""
+    shape = {"layers": 1, "width": 16}
+    shape |= {} if "model.architecture=lstm" in changes else {"heads": 2, "hidden": (32,)}
+    config = small(
+        "ema=0.9", "steps=30", "evaluation.every=10", "log_every=1", *changes, model=shape
+    )
+    train(config, runs=tmp_path / "once", device="cpu")
+    cuts = 0
+    for at in (1, 2, 7, 13, 30, 90):
+        try:
+            train(
+                config, runs=tmp_path / "often", device="cpu", save_every=0.02, watcher=Cutting(at)
+            )
+        except Cut:
+            cuts += 1
+    assert cuts >= 3
+    same(folder_of(tmp_path / "once", config), folder_of(tmp_path / "often", config))
+    rarer = small("ema=0.9", "steps=30", "evaluation.every=0", "log_every=1", *changes, model=shape)
+    train(rarer, runs=tmp_path / "once", device="cpu")
+    assert lines(folder_of(tmp_path / "once", rarer)) == lines(folder_of(tmp_path / "once", config))
+
+
 def test_a_finished_run_is_not_computed_again(tmp_path: Path) -> None:
     first = train(SMALL, runs=tmp_path, device="cpu")
     began = time.process_time()

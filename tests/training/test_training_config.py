@@ -144,6 +144,13 @@ def test_defaults_are_what_names_of_runs_rest_on() -> None:
     assert json.loads(found) == defaults
 
 
+def test_names_of_runs_stay_what_they_were() -> None:
+    """Hashes from before models had norm types, biases of attention, dropout and LSTMs."""
+    start = TrainingConfig(task="parity")
+    shaped = override(start, ["model.width=24", "model.position=learned", "model.norm=post"])
+    assert (start.hash, shaped.hash) == ("79475c99dff8", "f825c43ff337")
+
+
 def test_names_tell_apart_all_that_differs() -> None:
     base = TrainingConfig(task="parity")
     changes = ["seed=1", "steps=9", "optimiser.lr=2e-3", "model.width=24", "stop.accuracy=0.9",

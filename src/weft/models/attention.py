@@ -5,6 +5,12 @@
 The score of head h from l to m is q_l · k_m, scaled, plus the bias of the positional encoding.
 Compiled models also have a bias per offset and an attention sink, which has a score of its own and
 the value zero: a head that selects nothing returns zero.
+
+With `attention_biases`, queries, keys, values and the output have biases, as in GPT-2 and BART:
+
+    q = x W_q + b_q    k = x W_k + b_k    v = x W_v + b_v    added = z W_o + b_o
+
+They are initialised to zero and not decayed.
 """
 
 from __future__ import annotations
@@ -23,6 +29,7 @@ from weft.models.cache import LayerCache, append_to_cache
 from weft.models.canon import Canon
 from weft.models.config import TransformerConfig
 from weft.models.context import AttentionContext
+from weft.models.dropout import dropout
 from weft.models.hooks import Hook
 from weft.models.init import Initialisation, normal
 from weft.models.positions import PositionalEncoding
@@ -42,6 +49,11 @@ class Attention(nn.Module):
         self.key = nn.Parameter(torch.zeros(heads, width, config.key_width))
         self.value = nn.Parameter(torch.zeros(heads, width, config.value_width))
         self.output = nn.Parameter(torch.zeros(heads, config.value_width, width))
+        if config.attention_biases:  # vectors, which optimisers do not decay
+            self.query_bias = nn.Parameter(torch.zeros(heads * config.key_width))
+            self.key_bias = nn.Parameter(torch.zeros(heads * config.key_width))
+            self.value_bias = nn.Parameter(torch.zeros(heads * config.value_width))
+            self.output_bias = nn.Parameter(torch.zeros(width))
         if config.offsets is not None and not cross:
             self.bias = nn.Parameter(torch.zeros(heads, 2 * config.offsets + 3))
         if config.sink:
@@ -56,6 +68,9 @@ class Attention(nn.Module):
             normal(matrix, init.std(matrix.shape[1]))
         heads, width, _ = self.output.shape
         normal(self.output, init.residual_std(heads * width))
+        if self.config.attention_biases:
+            for bias in (self.query_bias, self.key_bias, self.value_bias, self.output_bias):
+                nn.init.zeros_(bias)
 
     def forward(
         self,
@@ -93,7 +108,8 @@ class Attention(nn.Module):
         if hook is not None:
             mixed = hook("attn.hook_z", mixed)
         flat = mixed.transpose(1, 2).flatten(2)
-        return flat @ self.output.reshape(-1, self.config.width)
+        added = flat @ self.output.reshape(-1, self.config.width)
+        return added + self.output_bias if self.config.attention_biases else added
 
     def _project(
         self,
@@ -107,20 +123,26 @@ class Attention(nn.Module):
         sizes = [config.key_width, config.key_width, config.value_width]
         if source is not None:
             return (
-                self._project_by(self.query, stream),
-                self._project_by(self.key, source),
-                self._project_by(self.value, source),
+                self._project_by("query", stream),
+                self._project_by("key", source),
+                self._project_by("value", source),
             )
         matrices = torch.cat([self.query, self.key, self.value], -1)  # h d k+k+v
         flat = stream @ matrices.transpose(0, 1).flatten(1)
+        if config.attention_biases:
+            biases = (self.query_bias, self.key_bias, self.value_bias)
+            flat = flat + torch.cat([bias.view(config.heads, -1) for bias in biases], -1).flatten()
         if self.canon is not None:
             flat = self.canon(flat, context, cache)
         projected = flat.view(*flat.shape[:2], config.heads, sum(sizes)).transpose(1, 2)
         query, key, value = torch.split(projected, sizes, -1)
         return query, key, value
 
-    def _project_by(self, matrix: Tensor, stream: Tensor) -> Tensor:
+    def _project_by(self, name: str, stream: Tensor) -> Tensor:
+        matrix: Tensor = getattr(self, name)
         flat = stream @ matrix.transpose(0, 1).flatten(1)
+        if self.config.attention_biases:
+            flat = flat + getattr(self, f"{name}_bias")
         return flat.view(*flat.shape[:2], self.config.heads, -1).transpose(1, 2)
 
     def _mix(
@@ -137,11 +159,13 @@ class Attention(nn.Module):
         if self.config.sink or hasattr(self, "bias"):
             weights = self._compiled_weights(query, key, bias, context)
         else:
-            if hook is None and context.backend != "dense":
+            dropped = self.training and self.config.attention_dropout
+            if hook is None and context.backend != "dense" and not dropped:
                 mixed = self.mixing.fast(query, key, value, extra, bias, context)
                 if mixed is not None:
                     return mixed
             weights = self.mixing.weights(query, key, extra, bias, context)
+        weights = dropout(weights, self.config.attention_dropout, self.training)
         if hook is not None:
             weights = hook("attn.hook_pattern", weights)
         return weights.to(value.dtype) @ value

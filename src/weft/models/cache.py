@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 if TYPE_CHECKING:
-    from weft.models.transformer import Transformer
+    from weft.models.build import Model
 
 LayerCache = dict[str, Any]
 """What one layer keeps, by name: keys, values, and whatever else its attention needs."""
@@ -17,12 +17,12 @@ KVCache = list[LayerCache]
 """One `LayerCache` per layer, loops counted; empty before the first token."""
 
 
-def empty_kv_cache(model: Transformer) -> KVCache:
+def empty_kv_cache(model: Model) -> KVCache:
     """Return a cache for a new batch."""
     return [{} for _ in range(model.config.layers * model.config.loops)]
 
 
-def supports_kv_cache(model: Transformer) -> bool:
+def supports_kv_cache(model: Model) -> bool:
     """Whether the streams of earlier tokens stay the same when a token is appended.
 
     Randomised positions move, and models that halt run different numbers of layers.

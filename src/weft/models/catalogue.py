@@ -15,11 +15,11 @@ import torch
 
 from weft.errors import WeftError, did_you_mean
 from weft.extensions import exists, kind_in_file, reference
-from weft.models import canon, feed_forward, layer
+from weft.models import attention, canon, dropout, feed_forward, layer, lstm, norms, offsets
 from weft.models.attentions import mechanism_class
+from weft.models.build import build
 from weft.models.config import ATTENTIONS, POSITIONS, TransformerConfig
 from weft.models.positions import encoding_class, randomised
-from weft.models.transformer import Transformer
 
 Group = Literal["positions", "attentions", "blocks"]
 
@@ -51,6 +51,17 @@ BLOCKS: dict[str, tuple[str, dict[str, Any], str | ModuleType]] = {
     "pre-norm": ("x + f(norm(x)), and a norm at the end", {"norm": "pre"}, layer),
     "post-norm": ("norm(x + f(x))", {"norm": "post"}, layer),
     "no-norm": ("x + f(x)", {"norm": "none"}, layer),
+    "layer-norm": ("LayerNorm instead of RMSNorm", {"norm_type": "layer"}, norms),
+    "attention-biases": (
+        "biases on queries, keys, values and output", {"attention_biases": True}, attention,
+    ),
+    "dropout": ("on embeddings, attention and feed-forward", {"dropout": 0.1}, dropout),
+    "attn-dropout": ("on attention weights", {"attention_dropout": 0.1}, dropout),
+    "example-offsets": (
+        "a random position offset per example",
+        {"example_offsets": True, "position": "learned"},
+        offsets,
+    ),
     "clipped": ("min(max(x, 0), 1), of compiled models", {"activation": "clipped"}, feed_forward),
     "relu": ("max(x, 0)", {"activation": "relu"}, feed_forward),
     "gelu": ("x Phi(x)", {"activation": "gelu"}, feed_forward),
@@ -70,6 +81,7 @@ BLOCKS: dict[str, tuple[str, dict[str, Any], str | ModuleType]] = {
         {"layers": 1, "loops": 8, "halt": 0, "halting": "position"},
         LOOPS,
     ),
+    "lstm": ("an LSTM instead of the Transformer", {"architecture": "lstm"}, lstm),
 }  # fmt: skip
 """What it is in a few words, what selects it in a config, and where its text stands."""
 
@@ -169,10 +181,11 @@ class Parameters:
     Attributes:
         tokens: of the token embedding, and of the output projection where it is not tied.
         positions: of whatever tells positions, once for all layers.
-        attention: of heads, with what their mechanism learns.
+        attention: of heads and their biases, with what their mechanism learns.
         feed_forward: of the feed-forwards.
         canon: of Canon layers.
         norms: of norms.
+        recurrent: of an LSTM's layers.
     """
 
     tokens: int
@@ -181,6 +194,7 @@ class Parameters:
     feed_forward: int
     canon: int
     norms: int
+    recurrent: int = 0
 
     @property
     def total(self) -> int:
@@ -190,7 +204,8 @@ class Parameters:
     @property
     def layers(self) -> int:
         """All but embeddings and positions: what papers often mean by a model's size."""
-        return self.attention + self.feed_forward + self.canon + self.norms
+        blocks = self.attention + self.feed_forward + self.canon + self.norms
+        return blocks + self.recurrent
 
 
 def parameters_of(config: TransformerConfig) -> Parameters:
@@ -203,10 +218,11 @@ def parameters_of(config: TransformerConfig) -> Parameters:
         154166272
     """
     with torch.device("meta"):
-        model = Transformer(config)
+        model = build(config)
     counts = dict.fromkeys(Parameters.__dataclass_fields__, 0)
     for name, parameter in model.named_parameters():
-        counts[_part(name)] += parameter.numel()
+        part = "recurrent" if config.architecture == "lstm" and "layers" in name else _part(name)
+        counts[part] += parameter.numel()
     return Parameters(**counts)
 
 
@@ -237,7 +253,7 @@ def _part(name: str) -> str:
         return "tokens"
     if parts[0] == "position":
         return "positions"
-    if parts[-1] == "gain":
+    if parts[-1] == "gain" or "norms" in parts or parts[0] in ("norm", "encoder_norm"):
         return "norms"
     if "canon" in parts or "canons" in parts:
         return "canon"

@@ -76,6 +76,10 @@ def compact(model: Transformer) -> CompactLayer | None:
         or not config.sink
         or config.norm != "none"
         or config.canon
+        or config.attention_biases
+        or config.dropout
+        or config.attention_dropout
+        or config.example_offsets
     ):
         return None
     if config.scaled or set(config.encodings) - {"learned"}:

@@ -13,6 +13,7 @@ from typing import Any, Literal, NoReturn, get_args
 from weft.config import from_plain
 from weft.errors import WeftError, did_you_mean
 from weft.extensions import available, exists
+from weft.models.lstm_config import check_lstm
 
 Kind = Literal["encoder", "decoder", "encoder-decoder"]
 AttentionName = Literal[
@@ -20,24 +21,28 @@ AttentionName = Literal[
 ]
 Activation = Literal["clipped", "relu", "gelu", "swiglu"]
 NormPlace = Literal["none", "pre", "post"]
+NormType = Literal["rms", "layer"]
+Architecture = Literal["transformer", "lstm"]
 Slopes = Literal["steep", "harmonic", "geometric"]
 Halting = Literal["sequence", "position"]
 DType = Literal["float32", "float64", "bfloat16"]
 EmbeddedPosition = Literal["learned", "sinusoidal", "abacus"]
 RotatedPosition = Literal["rotary"]
-BiasedPosition = Literal["alibi", "nape", "t5", "fire"]
+BiasedPosition = Literal["alibi", "nape", "t5", "distance", "fire"]
 
 ATTENTIONS: tuple[str, ...] = get_args(AttentionName)
 ROTATED: tuple[str, ...] = get_args(RotatedPosition)
 BIASED: tuple[str, ...] = get_args(BiasedPosition)
 POSITIONS = ("none", *get_args(EmbeddedPosition), "randomised", *ROTATED, *BIASED)
-TABLED = ("learned", "randomised", "abacus")
+TABLED = ("learned", "randomised", "abacus", "distance")
 """Positional encodings that need `positions`."""
 
 CHOICES: dict[str, tuple[str, ...]] = {
+    "architecture": get_args(Architecture),
     "kind": get_args(Kind),
     "activation": get_args(Activation),
     "norm": get_args(NormPlace),
+    "norm_type": get_args(NormType),
     "slopes": get_args(Slopes),
     "halting": get_args(Halting),
     "dtype": get_args(DType),
@@ -77,8 +82,14 @@ class TransformerConfig:
         activation: of the feed-forward. `clipped` is min(max(x, 0), 1).
         norm: `pre` normalises the input of attention and feed-forward, `post` the stream after
             each, `none` neither.
+        norm_type: `rms` for RMSNorm, `layer` for LayerNorm, which also subtracts the mean.
+        norm_bias: whether a LayerNorm has a bias.
         canon: at which of the points A, B, C and D a layer has a Canon convolution.
         biases: whether the feed-forward has biases.
+        attention_biases: whether queries, keys, values and the output of attention have biases.
+        dropout: while training, share of the embeddings, and of what attention and feed-forward add
+            to the stream, that is set to zero.
+        attention_dropout: while training, share of the attention weights that is set to zero.
         tied: whether the output projection is the token embedding.
         layers: number of layers with weights of their own.
         encoder_layers: the same for an encoder-decoder's encoder; `layers` by default.
@@ -92,6 +103,8 @@ class TransformerConfig:
             one per side; None for no such bias. For compiled models.
         random_offset: while training, add an offset of 0 to `random_offset`, drawn per batch, to
             all positions (and to the places of digits).
+        example_offsets: while training, add an offset per example, drawn from 0 to `positions`
+            minus the example's length; `random_offset`, if set, is a further upper bound.
         window: how many tokens local layers attend to, with `swan`.
         global_every: every how many layers one is global, the first included, with `swan`.
         slopes: the schedule of slopes of `nape`.
@@ -103,6 +116,8 @@ class TransformerConfig:
         halting: a `sequence` stops when all its positions have halted; or each `position` keeps
             its stream once it has halted, as in the Universal Transformer.
         dtype: `float32`, `float64` or `bfloat16`.
+        architecture: `transformer`, or `lstm` for the recurrent baseline, to which only vocabulary,
+            outputs, width, layers, kind, tied, dropout and dtype apply.
     """
 
     vocabulary: int
@@ -118,8 +133,13 @@ class TransformerConfig:
     attention: str = "softmax"
     activation: Activation = "clipped"
     norm: NormPlace = "none"
+    norm_type: NormType = "rms"
+    norm_bias: bool = True
     canon: str = ""
     biases: bool = True
+    attention_biases: bool = False
+    dropout: float = 0.0
+    attention_dropout: float = 0.0
     tied: bool = False
     layers: int = 1
     encoder_layers: int = 0
@@ -130,6 +150,7 @@ class TransformerConfig:
     digits: tuple[int, ...] = ()
     offsets: int | None = None
     random_offset: int = 0
+    example_offsets: bool = False
     window: int = 512
     global_every: int = 4
     slopes: str = "steep"
@@ -139,6 +160,7 @@ class TransformerConfig:
     halt: int | None = None
     halting: Halting = "sequence"
     dtype: str = "float32"
+    architecture: Architecture = "transformer"
 
     def __post_init__(self) -> None:
         for name in ("key_width", "value_width"):
@@ -157,6 +179,11 @@ class TransformerConfig:
     def encodings(self) -> tuple[str, ...]:
         """The names in `position`."""
         return tuple(name for name in self.position.split("+") if name != "none")
+
+    @property
+    def draws_per_example(self) -> bool:
+        """Whether training draws random numbers for each example: dropout, or its offset."""
+        return bool(self.dropout or self.attention_dropout or self.example_offsets)
 
     @cached_property
     def of_encoder(self) -> TransformerConfig:
@@ -183,12 +210,19 @@ def config_from_dict(values: dict[str, Any]) -> TransformerConfig:
 
 def _check(config: TransformerConfig) -> None:
     """Raise a `WeftError` if choices do not fit together."""
+    if config.norm in CHOICES["norm_type"]:
+        _refuse(
+            f"norm is where a norm is applied, and '{config.norm}' is a type of norm",
+            f"Set norm_type='{config.norm}', with norm='pre' or norm='post'",
+        )
     for key, allowed in CHOICES.items():
         value = getattr(config, key)
         if value not in allowed:
             _refuse(
                 f"{key} '{value}' is not known", did_you_mean(value, list(allowed)).capitalize()
             )
+    if config.architecture == "lstm":
+        check_lstm(config)
     _check_sizes(config)
     _check_layers(config)
     _check_positions(config)
@@ -250,6 +284,13 @@ def _check_layers(config: TransformerConfig) -> None:
             _refuse(
                 f"{key} is for an encoder-decoder, and kind is '{config.kind}'", f"Leave out {key}"
             )
+    if config.norm_type == "layer" and config.norm == "none":
+        _refuse("norm_type is 'layer', and there is no norm", "Set norm='pre' or norm='post'")
+    if not config.norm_bias and config.norm_type != "layer":
+        _refuse("only a LayerNorm has a bias to leave out", "Set norm_type='layer'")
+    for key in ("dropout", "attention_dropout"):
+        if not 0 <= getattr(config, key) < 1:
+            _refuse(f"{key} is {getattr(config, key):g}", "It must be at least 0 and below 1")
     if config.inject and config.loops < 2:
         _refuse("inject adds the embedding before loops after the first", "Set loops above 1")
     for point in config.canon:
@@ -275,10 +316,13 @@ def _check_positions(config: TransformerConfig) -> None:
         _refuse(f"{' and '.join(biased)} both bias scores by distance", "Choose one of them")
     if "randomised" in names and len(names) == 1:
         _refuse("'randomised' draws positions for another encoding", "As in 'randomised+rotary'")
-    if "randomised" in names and config.random_offset:
-        _refuse("randomised positions take no random_offset", "Leave out random_offset")
-    if config.random_offset and not names:
-        _refuse("random_offset needs a positional encoding", "Give a position")
+    for key in ("random_offset", "example_offsets"):
+        if getattr(config, key) and "randomised" in names:
+            _refuse(f"randomised positions take no {key}", f"Leave out {key}")
+        if getattr(config, key) and not names:
+            _refuse(f"{key} needs a positional encoding", "Give a position")
+    if config.example_offsets and not (config.positions or config.random_offset):
+        _refuse("example_offsets needs an upper bound", "Give positions or random_offset")
     if any(name in TABLED for name in names) and not config.positions:
         _refuse(f"position '{config.position}' needs the number of positions", "Give positions")
     if "rotary" in names and config.key_width % 2:

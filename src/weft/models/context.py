@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from weft.models.config import TransformerConfig
+from weft.models.offsets import example_offsets
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Int
@@ -32,7 +33,7 @@ class AttentionContext:
         documents: b m, the document of each key; None if a row is one document.
         valid: b m, false for padding; None if there is none.
         causal: whether a query attends only to keys up to its own position.
-        offset: the random offset that was added to all positions, if any.
+        offset: the random offset that was added to positions, if any: one, or b l.
         blocks: FlexAttention's block mask for each window.
         backend: `auto` for the fastest implementation that applies, `dense` for the formula.
     """
@@ -43,7 +44,7 @@ class AttentionContext:
     documents: Int[Tensor, "batch keys"] | None = None
     valid: Bool[Tensor, "batch keys"] | None = None
     causal: bool = False
-    offset: Int[Tensor, ""] | None = None
+    offset: Int[Tensor, "*batch"] | None = None
     blocks: dict[int | None, Any] = field(default_factory=dict)
     backend: str = "auto"
 
@@ -130,6 +131,7 @@ def make_context(
     causal: bool | None = None,
 ) -> AttentionContext:
     """Return the context of a batch; arguments as for `Transformer.forward`."""
+    causal = config.causal if causal is None else causal
     places = torch.arange(tokens.shape[1], device=tokens.device)
     valid = None if lengths is None else places < lengths[:, None]
     positions = places if documents is None else places - document_starts(documents)
@@ -141,16 +143,22 @@ def make_context(
         starts = _segment_starts(places, documents, valid)
         positions = randomised_positions(starts, config.positions, training)
     offset = None
-    if training and config.random_offset:
+    if training and config.example_offsets:
+        starts = _segment_starts(places, documents, valid).expand_as(tokens)
+        offset = example_offsets(starts, valid, config.positions, config.random_offset)
+        positions = positions + offset
+    elif training and config.random_offset:
         offset = torch.randint(_max_offset(config, len(places)) + 1, (), device=tokens.device)
         positions = positions + offset
+    if config.example_offsets and causal and config.halt is None:
+        valid = None  # only the offsets needed lengths: nothing attends to padding on the right
     context = AttentionContext(
         positions=positions,
         key_positions=positions,
         consecutive=not randomised,
         documents=documents,
         valid=valid,
-        causal=config.causal if causal is None else causal,
+        causal=causal,
         offset=offset,
         backend=backend,
     )

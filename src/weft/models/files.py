@@ -14,9 +14,9 @@ from safetensors import SafetensorError, safe_open
 
 from weft.errors import WeftError
 from weft.files import reason
+from weft.models.build import build
 from weft.models.config import TransformerConfig
 from weft.models.slots import Layout
-from weft.models.transformer import Transformer
 
 AGAIN = "Compile the model again"
 DTYPES = {"F64": torch.float64, "F32": torch.float32, "BF16": torch.bfloat16, "BOOL": torch.bool}
@@ -54,7 +54,7 @@ def check_weights(file: Path, config: TransformerConfig, remedy: str = AGAIN) ->
             remedy=remedy,
         )
     with torch.device("meta"):
-        wanted = Transformer(config).state_dict()
+        wanted = build(config).state_dict()
     for name, tensor in wanted.items():
         found = header.get(name)
         if found != (tuple(tensor.shape), tensor.dtype):

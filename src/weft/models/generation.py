@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from weft.errors import WeftError
+from weft.models.build import Model
 from weft.models.cache import empty_kv_cache, supports_kv_cache
-from weft.models.transformer import Transformer
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @torch.no_grad()
 def generate(
-    model: Transformer,
+    model: Model,
     tokens: Int[Tensor, "batch length"],
     steps: int,
     *,
@@ -56,7 +56,7 @@ def generate(
 
 
 def _generate(
-    model: Transformer,
+    model: Model,
     tokens: Tensor,
     steps: int,
     stop: int | None,

@@ -7,13 +7,13 @@ every precision. Each module draws its own weights, in `init_weights`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Literal, Protocol, TypeVar, runtime_checkable
 
 import torch
 from torch import Tensor
 
 if TYPE_CHECKING:
-    from weft.models.transformer import Transformer
+    from weft.models.build import Model
 
 Recipe = Literal["gpt2", "depth-scaled", "zero-output", "fan-in"]
 STD = 0.02
@@ -64,9 +64,10 @@ class Initialisable(Protocol):
         """Set this module's own parameters, not those of its submodules."""
 
 
-def initialise(
-    model: Transformer, recipe: Recipe = "depth-scaled", *, seed: int = 0
-) -> Transformer:
+AnyModel = TypeVar("AnyModel", bound="Model")
+
+
+def initialise(model: AnyModel, recipe: Recipe = "depth-scaled", *, seed: int = 0) -> AnyModel:
     """Initialise a model's weights in place and return it.
 
     Args:
@@ -75,7 +76,8 @@ def initialise(
             GPT-2 itself, divides that by sqrt(2 layers) for matrices whose output is added to the
             residual stream. `zero-output` sets those to zero, so that the stream starts as the
             embedding. `fan-in` is `depth-scaled` with a standard deviation of 1 / sqrt(fan-in),
-            and of 1 for embeddings unless they are tied; narrow models learn sooner from it.
+            and of 1 for embeddings unless they are tied; narrow models learn sooner from it. An
+            LSTM has one initialisation, whatever the recipe.
         seed: the same seed gives the same weights on any device.
     """
     config = model.config

@@ -4,15 +4,13 @@
     post   norm(x + f(x))
     none   x + f(x)
 
-f is attention, then the feed-forward. The norm is RMSNorm, x / rms(x) * g, with a learned gain g
-per dimension.
+f is attention, then the feed-forward; dropout acts on f's output. `norms` has the norms.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import torch
 from torch import Tensor, nn
 
 from weft.models.attention import Attention
@@ -21,29 +19,14 @@ from weft.models.cache import LayerCache
 from weft.models.canon import Canon
 from weft.models.config import TransformerConfig
 from weft.models.context import AttentionContext
+from weft.models.dropout import dropout
 from weft.models.feed_forward import FeedForward
 from weft.models.hooks import Hook, with_prefix
-from weft.models.init import Initialisation
+from weft.models.norms import norm_of
 from weft.models.positions import PositionalEncoding
 
 if TYPE_CHECKING:
     from jaxtyping import Float
-
-
-class Norm(nn.Module):
-    """RMSNorm: x / rms(x) * g, computed in float32 at least."""
-
-    def __init__(self, width: int) -> None:
-        super().__init__()
-        self.gain = nn.Parameter(torch.ones(width))
-
-    def forward(self, stream: Float[Tensor, "*batch width"]) -> Float[Tensor, "*batch width"]:
-        """Normalise the stream at every position."""
-        return nn.functional.rms_norm(stream, self.gain.shape, self.gain.to(stream.dtype), 1e-6)
-
-    def init_weights(self, init: Initialisation) -> None:
-        """Set gains to 1."""
-        nn.init.ones_(self.gain)
 
 
 class Layer(nn.Module):
@@ -56,7 +39,7 @@ class Layer(nn.Module):
         self.cross = Attention(config, number, cross=True) if cross else None
         self.feed_forward = FeedForward(config)
         normed = config.norm != "none"
-        self.norms = nn.ModuleList(Norm(config.width) for _ in range((2 + cross) * normed))
+        self.norms = nn.ModuleList(norm_of(config) for _ in range((2 + cross) * normed))
         self.canons = nn.ModuleDict(
             {point: Canon(point, config.width) for point in "AC" if point in config.canon}
         )
@@ -105,6 +88,7 @@ class Layer(nn.Module):
     def _add(
         self, stream: Tensor, added: Tensor, number: int, out: str, after: str, hook: Hook | None
     ) -> Tensor:
+        added = dropout(added, self.config.dropout, self.training)
         if hook is not None:
             added = hook(out, added)
         stream = stream + added

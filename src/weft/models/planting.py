@@ -25,6 +25,7 @@ from torch import Tensor, nn
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
 from weft.errors import WeftError, did_you_mean
+from weft.models.attention import Attention
 from weft.models.config import BIASED, ROTATED, TransformerConfig
 from weft.models.feed_forward import FeedForward
 from weft.models.layer import Layer
@@ -228,11 +229,33 @@ class _Placement:
             values = torch.zeros_like(getattr(target, name)[rows])
             values[:, first, second] = getattr(source, name).detach()[chosen].to(values) * factor
             yield _block(getattr(target, name), (rows,), values)
+        if wide.attention_biases:
+            yield from self._head_biases(source, target, chosen, sharpness)
         if wide.offsets is not None:
             yield _block(target.bias, (rows,), self._offset_biases(wide.offsets)[chosen])
         if wide.sink:
             sink = source.sink if narrow.sink else torch.full((narrow.heads,), float("-inf"))
             yield _block(target.sink, (rows,), sink.detach()[chosen])
+
+    def _head_biases(
+        self, source: Attention, target: Attention, chosen: list[int], sharpness: float
+    ) -> Iterator[PlantedEntries]:
+        """The biases of whole heads, and of the output in the source's dimensions."""
+        narrow, wide = self.source.config, self.into.config
+        widths = {"query": "key_width", "key": "key_width", "value": "value_width"}
+        for name, width in widths.items():
+            size, space = getattr(narrow, width), getattr(wide, width)
+            bias = getattr(target, f"{name}_bias")
+            values = torch.zeros(len(chosen), space, dtype=bias.dtype)
+            if narrow.attention_biases:
+                own = getattr(source, f"{name}_bias").detach().view(narrow.heads, size)[chosen]
+                values[:, :size] = own.to(values) * (sharpness if name == "query" else 1.0)
+            entries = slice(self.head * space, (self.head + len(chosen)) * space)
+            yield _block(bias, (entries,), values.flatten())
+        output = torch.zeros(narrow.width)
+        if narrow.attention_biases:
+            output = source.output_bias.detach()
+        yield _block(target.output_bias, (self.dimensions,), output)
 
     def _offset_biases(self, window: int) -> Tensor:
         """The biases of the source's heads (h offsets), for a window at least as large."""
@@ -256,6 +279,10 @@ class _Placement:
         for name in (*own.encodings, *wide.encodings):
             if name in (*BIASED, *ROTATED):
                 _refuse(f"{name} changes the scores of planted heads", "Use another position")
+        if own.attention_biases and not wide.attention_biases:
+            _refuse("the source's heads have biases", "Make the model with attention_biases=True")
+        if own.attention_biases and self.heads is not None and len(self.heads) != own.heads:
+            _refuse("the output bias belongs to all heads of the source", "Leave out heads")
         count = own.heads if self.heads is None else len(self.heads)
         _check_space("heads", self.head + count, wide.heads)
         _check_space("heads", 1 + max(self.heads or (-1,)), own.heads)

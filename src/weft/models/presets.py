@@ -7,7 +7,8 @@ from dataclasses import fields
 from typing import Any
 
 from weft.errors import WeftError, did_you_mean
-from weft.models.config import TransformerConfig
+from weft.models.config import TABLED, TransformerConfig
+from weft.models.lstm_config import VALUES as LSTM_VALUES
 
 PRESETS: dict[str, tuple[int, int, int]] = {
     "nano": (3, 3, 48),
@@ -45,18 +46,18 @@ def preset(name: str = "mini", *, vocabulary: int = 128, **changes: Any) -> Tran
         if key not in known:
             raise WeftError(f"a model has no '{key}'", remedy=did_you_mean(key, known).capitalize())
     layers, heads, width = PRESETS[name]
+    size = {"vocabulary": vocabulary, "outputs": vocabulary, "width": width, "layers": layers}
+    if changes.get("architecture") == "lstm":
+        return TransformerConfig(**{**size, "kind": "decoder", **LSTM_VALUES, **changes})
     activation = changes.get("activation", "swiglu")
     values: dict[str, Any] = {
-        "vocabulary": vocabulary,
-        "outputs": vocabulary,
-        "width": width,
+        **size,
         "heads": heads,
         "hidden": (hidden_width(width) if activation == "swiglu" else 4 * width,),
         "kind": "decoder",
         "activation": activation,
         "norm": "pre",
         "biases": False,
-        "layers": layers,
         **_needed(changes),
         **changes,
     }
@@ -72,7 +73,7 @@ def _needed(changes: dict[str, Any]) -> dict[str, Any]:
     """What some mechanisms cannot do without."""
     names = f"{changes.get('position', '')}+{changes.get('encoder_position', '')}".split("+")
     needed: dict[str, Any] = {}
-    if any(name in ("learned", "randomised", "abacus") for name in names):
+    if any(name in TABLED for name in names):
         needed["positions"] = POSITIONS
     if changes.get("attention") == "swan" and "position" not in changes:
         needed["position"] = "rotary"

@@ -8,7 +8,7 @@ tensors:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,7 @@ from weft.models.compact_layers import CompactLayer
 from weft.models.compaction import compact
 from weft.models.config import TransformerConfig
 from weft.models.context import AttentionContext, make_context
+from weft.models.dropout import dropout
 from weft.models.forward import (
     CompactForwardPass,
     ForwardPass,
@@ -30,9 +31,11 @@ from weft.models.forward import (
     StreamObserver,
     run_layers,
 )
-from weft.models.hooks import Hook, caching_hook, replacing_hook
+from weft.models.hooks import Hook, HookedModule
 from weft.models.init import Initialisation, normal
-from weft.models.layer import Layer, Norm
+from weft.models.layer import Layer
+from weft.models.lstm_config import check_architecture
+from weft.models.norms import norm_of
 from weft.models.positions import Positions
 from weft.models.slots import Layout, read_stream
 from weft.models.threads import threads_for
@@ -63,7 +66,7 @@ class Output:
     halted: Bool[Tensor, " batch"]
 
 
-class Transformer(nn.Module):
+class Transformer(HookedModule):
     """A Transformer of any kind, from one config.
 
     Args:
@@ -90,6 +93,7 @@ class Transformer(nn.Module):
         between_layers: Callable[[Tensor], Tensor] | None = None,
     ) -> None:
         super().__init__()
+        check_architecture(config, "transformer")
         self.config = config
         self.stream_layout = layout
         self.vocabulary = vocabulary
@@ -104,8 +108,8 @@ class Transformer(nn.Module):
         self.encoder = nn.ModuleList(
             Layer(config, i) for i in range(config.encoder_layers if both else 0)
         )
-        self.norm = Norm(config.width) if config.norm == "pre" else None
-        self.encoder_norm = Norm(config.width) if both and config.norm == "pre" else None
+        self.norm = norm_of(config) if config.norm == "pre" else None
+        self.encoder_norm = norm_of(config) if both and config.norm == "pre" else None
         if not config.tied:
             self.unembedding = nn.Parameter(torch.zeros(config.outputs, config.width))
         self.to(DTYPES[config.dtype])
@@ -272,7 +276,8 @@ class Transformer(nn.Module):
         return self._embed(tokens, context, self.position)
 
     def _embed(self, tokens: Tensor, context: AttentionContext, position: Positions) -> Tensor:
-        return position.embed(nn.functional.embedding(tokens, self.embedding), tokens, context)
+        stream = position.embed(nn.functional.embedding(tokens, self.embedding), tokens, context)
+        return dropout(stream, self.config.dropout, self.training)
 
     def _encode(
         self,
@@ -346,56 +351,6 @@ class Transformer(nn.Module):
                     f"{config.max_length}",
                     remedy=f"Give a shorter input, or compile with --max-length {longest}",
                 )
-
-    # Looking inside
-
-    def run_with_cache(
-        self,
-        tokens: Int[Tensor, "batch length"],
-        lengths: Int[Tensor, " batch"] | None = None,
-        *,
-        names: Callable[[str], bool] | Sequence[str] | None = None,
-        **arguments: Any,
-    ) -> tuple[Output, dict[str, Tensor]]:
-        """Run a batch and return its output and its activations by name.
-
-        Args:
-            tokens: the inputs.
-            lengths: their lengths.
-            names: the activations to keep, as names or a predicate; all by default.
-            arguments: any other argument of `forward`.
-
-        Example:
-            >>> import torch
-            >>> from weft.models import Transformer, preset
-            >>> model = Transformer(preset("nano", vocabulary=16))
-            >>> _, cache = model.run_with_cache(torch.tensor([[3, 1, 2]]))
-            >>> cache["blocks.0.attn.hook_pattern"].shape
-            torch.Size([1, 3, 3, 3])
-        """
-        cache: dict[str, Tensor] = {}
-        wanted = names if callable(names) else (lambda name: names is None or name in names)
-        out = self(tokens, lengths, hook=caching_hook(cache, wanted), **arguments)
-        return out, cache
-
-    def run_with_hooks(
-        self,
-        tokens: Int[Tensor, "batch length"],
-        lengths: Int[Tensor, " batch"] | None = None,
-        *,
-        hooks: Mapping[str, Callable[[Tensor], Tensor]],
-        **arguments: Any,
-    ) -> Output:
-        """Run a batch, replacing each named activation by what its hook returns for it."""
-        called: set[str] = set()
-        out: Output = self(tokens, lengths, hook=replacing_hook(hooks, called), **arguments)
-        for name in hooks:
-            if name not in called:
-                raise WeftError(
-                    f"this model has no activation '{name}'",
-                    remedy="run_with_cache returns all names",
-                )
-        return out
 
     # Generation
 

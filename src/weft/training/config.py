@@ -233,7 +233,12 @@ class TrainingConfig:
             return placed_config(self, task)
 
         kind = self.model.get("kind", KINDS[task.format])
-        told: dict[str, Any] = {} if kind == "decoder" else {"position": "rotary"}
+        recurrent = self.model.get("architecture") == "lstm"
+        told: dict[str, Any] = {"position": "rotary"}
+        if kind == "decoder" or recurrent:
+            told = {}
+        if recurrent:
+            self._check_recurrent()
         if self.supervision.by == "streams":
             from weft.training.traces.stream_learner import looped
 
@@ -250,6 +255,19 @@ class TrainingConfig:
                     f"Leave model.{key} out",
                 )
         return made
+
+    def _check_recurrent(self) -> None:
+        """Refuse what only a Transformer has; the model's config refuses the rest."""
+        if self.supervision.by != "answers":
+            _refuse(
+                f"an LSTM has no layers to supervise by {self.supervision.by}",
+                "Leave supervision out",
+            )
+        for name in ("initial", "fused"):
+            default = next(one.default for one in fields(self) if one.name == name)
+            if getattr(self, name) != default:
+                _refuse(f"{name} is for a Transformer, and model.architecture is lstm",
+                        f"Leave {name} out")  # fmt: skip
 
 
 def _digits(task: Task) -> tuple[int, ...]:

@@ -75,7 +75,7 @@ def tensors_of(batch: Batch, config: TransformerConfig, group: Group | None = No
     """A batch as tensors, with the lengths that a model needs.
 
     What is to the right of a token never matters to a decoder, so it needs none; unless positions
-    are spread over the length, or it halts when all positions have: padding is none of them.
+    depend on the length, or it halts when all positions have: padding is none of them.
     """
     read = int(batch.lengths.sum())
     if batch.source_lengths is not None:
@@ -83,7 +83,8 @@ def tensors_of(batch: Batch, config: TransformerConfig, group: Group | None = No
     asked = max(1, int((batch.targets >= 0).sum()))
     if group is not None and group.size > 1:
         batch = batch.take(slice(group.rank, None, group.size))
-    always = "randomised" in config.encodings or config.halt is not None
+    moved = "randomised" in config.encodings or config.example_offsets
+    always = moved or config.halt is not None
     return Tensors(
         tokens=_tensor(batch.tokens),
         targets=_tensor(batch.targets),

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
+import numpy as np
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
@@ -89,6 +90,16 @@ def add_up(weights: list[nn.Parameter], loss: Tensor, group: Group) -> Tensor:
     for gradient, part in zip(gradients, parts[:-1], strict=True):
         gradient.copy_(part.view_as(gradient))
     return parts[-1][0]
+
+
+def seed_own_draws(seed: int, step: int, group: Group) -> None:
+    """Seed PyTorch's generators for a step of one of several processes.
+
+    Masks of dropout and offsets of examples should differ between processes, and a checkpoint has
+    the generator of the first process alone; so each draws from a seed of its own for every step.
+    """
+    state = np.random.SeedSequence([seed, step, group.rank]).generate_state(1, np.uint64)
+    torch.manual_seed(int(state[0]))
 
 
 class Signalled:

@@ -23,7 +23,7 @@ import numpy as np
 import torch
 
 from weft.files import replaced
-from weft.models.transformer import Transformer
+from weft.models.build import Model
 from weft.statistics import Share
 from weft.tasks import Batch, Task, by_axis, score
 from weft.tasks.arrays import Bools, Ints
@@ -96,7 +96,7 @@ def load_predictions(path: Path) -> Predictions:
 
 
 def evaluate(
-    model: Transformer, tests: Mapping[str, Batch], *, batch: int = 256
+    model: Model, tests: Mapping[str, Batch], *, batch: int = 256
 ) -> dict[str, Predictions]:
     """What a model chooses for some test sets, so many examples at a time."""
     training = model.training
@@ -108,7 +108,7 @@ def evaluate(
 
 
 @torch.no_grad()
-def _one(model: Transformer, split: str, tests: Batch, size: int) -> Predictions:
+def _one(model: Model, split: str, tests: Batch, size: int) -> Predictions:
     chosen = np.zeros_like(tests.targets)
     total, decodes = 0.0, not forced(model) and tests.continues
     for start in range(0, len(tests), size):
@@ -120,7 +120,7 @@ def _one(model: Transformer, split: str, tests: Batch, size: int) -> Predictions
     return Predictions(split=split, batch=tests, chosen=chosen, loss=total / asked)
 
 
-def _part(model: Transformer, part: Batch, decodes: bool) -> tuple[Ints, float]:
+def _part(model: Model, part: Batch, decodes: bool) -> tuple[Ints, float]:
     """The choices for a few examples, and the sum of their losses with the answers given."""
     tensors = tensors_of(part, model.config).to(model.embedding.device)
     logits = run(model, tensors).logits
@@ -128,7 +128,7 @@ def _part(model: Transformer, part: Batch, decodes: bool) -> tuple[Ints, float]:
     return decoded(model, part) if decodes else logits.argmax(-1).cpu().numpy(), loss
 
 
-def forced(model: Transformer) -> bool:
+def forced(model: Model) -> bool:
     """Whether what a position computes never changes while a text grows."""
     config = model.config
     moves = "randomised" in config.encodings
@@ -137,7 +137,7 @@ def forced(model: Transformer) -> bool:
 
 
 @torch.no_grad()
-def decoded(model: Transformer, batch: Batch) -> Ints:
+def decoded(model: Model, batch: Batch) -> Ints:
     """What greedy decoding chooses at every position with a target, by one pass for each token."""
     tokens, chosen = batch.tokens.copy(), np.zeros_like(batch.targets)
     for length in range(int(batch.prompt.min()), batch.targets.shape[1] + 1):

@@ -17,14 +17,15 @@ import torch
 from torch import Tensor, nn
 
 from weft.errors import WeftError
+from weft.models.build import Model, build
 from weft.models.config import TransformerConfig
 from weft.models.init import initialise
-from weft.models.transformer import Output, Transformer
+from weft.models.transformer import Output
 from weft.tasks import Task
 from weft.training.config import TrainingConfig
 from weft.training.cuda_graphs import Graphed
 from weft.training.data import Feed, Tensors
-from weft.training.distributed import Group, add_up
+from weft.training.distributed import Group, add_up, seed_own_draws
 from weft.training.optim.optimisers import (
     clip,
     make_capturable,
@@ -80,9 +81,9 @@ class Learner:
         if config.fused:
             self._fuse()
 
-    def _made(self, config: TransformerConfig) -> Transformer:
+    def _made(self, config: TransformerConfig) -> Model:
         """The model with its first weights."""
-        return initialise(Transformer(config), self.config.initial, seed=self.config.seed)
+        return initialise(build(config), self.config.initial, seed=self.config.seed)
 
     def _fuse(self) -> None:
         """Make steps quicker, where the config asks for it."""
@@ -127,7 +128,7 @@ class Learner:
         return loss
 
     @property
-    def evaluated(self) -> Transformer:
+    def evaluated(self) -> Model:
         """The model that counts, not compiled: the average where there is one."""
         return self._plain if self.average is None else self.average
 
@@ -139,6 +140,8 @@ class Learner:
         """One step; gives the loss before it, which is not waited for."""
         if not self.model.training:
             self.model.train()
+        if self.group.size > 1 and self.model.config.draws_per_example:
+            seed_own_draws(self.config.seed, step, self.group)
         set_lr(self.optimisers, self.lr(step))
         return self._advance(batch) if self._graphed is None else self._graphed(batch)
 
@@ -196,12 +199,12 @@ class Learner:
             kept: list[Tensor] = [one for one, _ in pairs]
             torch._foreach_lerp_(kept, [one for _, one in pairs], 1 - self.config.ema)
 
-    def _copy(self) -> Transformer:
+    def _copy(self) -> Model:
         return copy.deepcopy(self.model).requires_grad_(False)
 
-    def _shared(self, config: TransformerConfig) -> Transformer:
+    def _shared(self, config: TransformerConfig) -> Model:
         """A model with the same weights, which takes inputs of any width without compiling."""
-        twin = Transformer(config)
+        twin = build(config)
         twin.load_state_dict(self.model.state_dict(), assign=True)
         return twin.to(self.device).requires_grad_(False)
 
@@ -218,7 +221,7 @@ class Learner:
             self.average.load_state_dict(tensors["ema"])
 
 
-def run(model: Transformer, batch: Tensors) -> Output:
+def run(model: Model, batch: Tensors) -> Output:
     """The model's output for a batch."""
     found: Output = model(
         batch.tokens, batch.lengths, source=batch.source, source_lengths=batch.source_lengths

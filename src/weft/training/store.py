@@ -16,7 +16,7 @@ from weft.files import named, read_json, read_lines
 from weft.training.config import TrainingConfig, training_config
 
 if TYPE_CHECKING:
-    from weft.models.transformer import Transformer
+    from weft.models.build import Model
     from weft.tasks import Task
     from weft.training.callbacks import Result
     from weft.training.evaluation import Predictions
@@ -90,7 +90,7 @@ class Run:
             raise WeftError(f"the run {self.name} has no predictions of '{split}'", remedy=remedy)
         return load_predictions(path)
 
-    def model(self, device: str = "cpu", task: Task | None = None) -> Transformer:
+    def model(self, device: str = "cpu", task: Task | None = None) -> Model:
         """Its model with the newest weights there are; the average where one was kept.
 
         Args:

@@ -8,7 +8,7 @@ import torch
 
 from weft.errors import WeftError
 from weft.extensions import check_versions
-from weft.models.transformer import Transformer
+from weft.models.build import Model, build
 from weft.tasks import Task, task
 from weft.training.config import TrainingConfig
 from weft.training.distributed import Group
@@ -60,13 +60,13 @@ def program_of(config: TrainingConfig) -> Program:
     return program(config.supervision.program)
 
 
-def model_of(config: TrainingConfig, task: Task) -> Transformer:
+def model_of(config: TrainingConfig, task: Task) -> Model:
     """The model of a config, to be given weights."""
     if config.supervision.by == "traces":
         from weft.training.traces.feed_forward import placed
 
         return placed(config, task)
-    return Transformer(config.model_config(task))
+    return build(config.model_config(task))
 
 
 def learner_of(

@@ -32,7 +32,7 @@ KINDS: list[dict[str, Any]] = [
     {"position": "sinusoidal", "width": 7},
     *(
         {"position": name, "kind": "encoder"}
-        for name in ("learned", "rotary", "alibi", "nape", "t5", "fire", "abacus")
+        for name in ("learned", "rotary", "alibi", "nape", "t5", "distance", "fire", "abacus")
     ),
 ]
 
@@ -68,7 +68,7 @@ def test_gradcheck(changes: dict[str, Any]) -> None:
     assert torch.autograd.gradcheck(logits, tuple(model.parameters()), fast_mode=True)
 
 
-@pytest.mark.parametrize("name", ["alibi", "nape", "t5", "fire"])
+@pytest.mark.parametrize("name", ["alibi", "nape", "t5", "distance", "fire"])
 @pytest.mark.parametrize("kind", ["encoder", "decoder"])
 def test_biases_of_200_positions(name: str, kind: str) -> None:
     """Far enough for all of T5's buckets and both sides of FIRE's threshold."""
@@ -223,7 +223,9 @@ def test_places_of_digits() -> None:
         assert places_of(marks, documents)[0].tolist() == both
 
 
-@pytest.mark.parametrize("name", ["learned", "rotary", "alibi", "fire", "sinusoidal", "t5"])
+@pytest.mark.parametrize(
+    "name", ["learned", "rotary", "alibi", "fire", "sinusoidal", "t5", "distance"]
+)
 def test_randomised_positions(name: str) -> None:
     """Drawn in training, spread evenly otherwise; the encoding is told what was drawn."""
     model = mechanisms.model(seed=3, position=f"randomised+{name}", positions=40)

@@ -1,8 +1,9 @@
 """Positional encodings: one small file each, with its formula and its paper.
 
 `learned` and `sinusoidal` add to the embeddings, `abacus` does so for digits within numbers,
-`rotary` rotates queries and keys, `alibi`, `nape`, `t5` and `fire` bias scores, and `randomised`
-draws the positions that another encoding uses. They are joined by `+`, as in `abacus+fire`.
+`rotary` rotates queries and keys, `alibi`, `nape`, `t5`, `distance` and `fire` bias scores, and
+`randomised` draws the positions that another encoding uses. They are joined by `+`, as in
+`abacus+fire`.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from weft.models.context import AttentionContext
 from weft.models.positions.abacus import Abacus
 from weft.models.positions.alibi import Alibi
 from weft.models.positions.base import PositionalEncoding
+from weft.models.positions.distance import Distance
 from weft.models.positions.fire import Fire
 from weft.models.positions.learned import Learned
 from weft.models.positions.nape import Nape
@@ -31,6 +33,7 @@ ENCODINGS: dict[str, type[PositionalEncoding]] = {
     "alibi": Alibi,
     "nape": Nape,
     "t5": T5,
+    "distance": Distance,
     "fire": Fire,
     "abacus": Abacus,
 }

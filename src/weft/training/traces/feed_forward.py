@@ -16,6 +16,7 @@ from functools import partial
 
 from weft.compiler.build import Compiled, compile_program
 from weft.errors import WeftError
+from weft.models.build import Model
 from weft.models.config import TransformerConfig
 from weft.models.feed_forward import FeedForward
 from weft.models.slots import round_stream
@@ -71,7 +72,7 @@ def placed(config: TrainingConfig, task: Task) -> Transformer:
     return model
 
 
-def feed_forward_of(model: Transformer) -> FeedForward:
+def feed_forward_of(model: Model) -> FeedForward:
     """The feed-forward of a looped model."""
     found = model.layers[0].feed_forward
     assert isinstance(found, FeedForward)
