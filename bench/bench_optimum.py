@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import weft
 from measure import Figure, seconds
+from weft.interpreter.inputs import valid_inputs
+from weft.interpreter.states import states_of
 from weft.theory.optimum.coordinatewise import check_rules, is_strict_coordinate_optimum
 from weft.theory.optimum.derivatives import Penalty, derivatives
 from weft.theory.optimum.kinks import count_kinks
 from weft.theory.optimum.reconstruction import Construction, construct
-from weft.theory.optimum.states import sample_inputs, states_of
 
 INPUTS = 5_000
 
 
 def figures() -> list[Figure]:
     program = weft.program("addition")
-    inputs = sample_inputs(program, INPUTS, longest=19)
+    inputs = valid_inputs(program, INPUTS, max_length=19)
     checked = seconds(lambda: is_strict_coordinate_optimum(weft.program("addition"), inputs), 1)
     states = states_of(program, inputs)
     units = construct(program.variables, program.rules)

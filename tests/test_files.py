@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from weft.errors import WeftError
-from weft.files import input_lines, is_file, is_folder, output_file, output_folder, read_json
+from weft.files import is_file, is_folder, output_file, output_folder, read_json
+from weft.interpreter.inputs import read_input_file
 
 
 @pytest.fixture
@@ -89,10 +90,10 @@ def test_reading_a_folder_or_nothing_says_so(tmp_path: Path) -> None:
     with pytest.raises(WeftError, match="cannot be read: is a directory"):
         read_json(tmp_path)
     with pytest.raises(WeftError, match="cannot be read: no such file"):
-        input_lines(tmp_path / "none")
+        read_input_file(tmp_path / "none")
     (tmp_path / "blank").write_text("\n  \n")
     with pytest.raises(WeftError, match="has no inputs"):
-        input_lines(tmp_path / "blank")
+        read_input_file(tmp_path / "blank")
 
 
 def test_names_that_no_file_can_have_are_no_files() -> None:

@@ -2,7 +2,7 @@
 
 Commands check where they will write before they compute anything (`output_folder`, `output_file`),
 so that an hour of work is not lost to a misspelt path. Everything that is read goes through
-`read_text`, `read_json`, `read_lines` or `input_lines`, whose errors name the file.
+`read_text`, `read_json` or `read_lines`, whose errors name the file.
 
 `replaced` and `write_json` write a file or a folder under another name and rename it when it is
 complete: a reader sees the old version or the new one, never a part. `Log` appends JSON lines;
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import os
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -122,10 +123,18 @@ def is_file(name: str | Path) -> bool:
 
 
 def read_text(path: Path, remedy: str = "Give a text file", *, damaged: bool = False) -> str:
-    """The text of a file, or a `WeftError` that names it; with `damaged`, whatever bytes it has."""
+    """The text of a file (of a `.gz` file, decompressed), or a `WeftError` that names the file.
+
+    With `damaged`, bytes that are not UTF-8 are replaced instead of refused.
+    """
     try:
-        return path.read_text(encoding="utf-8", errors="replace" if damaged else "strict")
-    except (OSError, UnicodeDecodeError) as error:
+        data = path.read_bytes()
+        if path.suffix == ".gz":
+            import gzip
+
+            data = gzip.decompress(data)
+        return data.decode("utf-8", errors="replace" if damaged else "strict")
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
         raise WeftError(f"{path} cannot be read: {reason(error)}", remedy=remedy) from None
 
 
@@ -141,14 +150,6 @@ def read_json(path: Path, remedy: str = "Give a JSON file") -> Any:
         ) from None
     except (RecursionError, ValueError):  # nested too deep, or a number of too many digits
         raise WeftError(f"{path} is not JSON that can be read", remedy=remedy) from None
-
-
-def input_lines(path: Path) -> list[str]:
-    """The inputs in a file, one per line; empty lines are skipped."""
-    lines = [line.strip() for line in read_text(path).splitlines() if line.strip()]
-    if not lines:
-        raise WeftError(f"{path} has no inputs", remedy="Write one input per line")
-    return lines
 
 
 # Atomic writes

@@ -56,7 +56,7 @@ def test_the_reading_of_definition_1_is_said_and_can_be_chosen() -> None:
 
 
 def test_bad_input_is_one_line(tmp_path: Path) -> None:
-    assert "categorical variables alone" in weft("optimum", "parity-sum", code=2)
+    assert "categorical variables only" in weft("optimum", "parity-sum", code=2)
     assert "alpha is 0" in weft("optimum", "parity", "--alpha", "0", code=2)
     assert "cannot be read" in weft("optimum", "parity", "--inputs", str(tmp_path / "no"), code=2)
     (tmp_path / "empty").write_text("\n")

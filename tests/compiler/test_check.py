@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 import weft
-from weft.compiler.check import check, compare_interpreters, draw
+from weft.compiler.check import check, compare_interpreters
 from weft.interpreter.batched.plan import Plan
 from weft.interpreter.failures import InterpretersDisagree
+from weft.interpreter.inputs import inputs_by_length
 from weft.programs import LIBRARY
 
 
@@ -72,19 +73,19 @@ def test_samples_never_exceed_the_longest_input(name: str, longest: int) -> None
         longest = min(longest, program.definition.positions)
     if name == "subleq":
         longest = 60
-    inputs, failures = draw(program, 20, longest, seed=1, layers=None)
+    inputs, failures = inputs_by_length(program, 20, longest, seed=1, layers=None)
     assert not failures
     assert inputs
     assert max(map(len, inputs)) <= longest
 
 
 def test_samples_that_are_longer_than_asked_are_drawn_again() -> None:
-    inputs, failures = draw(LongSamples(), 50, 12, seed=0, layers=None)
+    inputs, failures = inputs_by_length(LongSamples(), 50, 12, seed=0, layers=None)
     assert len(inputs) == 50
     assert not failures
     assert max(map(len, inputs)) <= 12
     with pytest.raises(weft.WeftError, match="no input of at most 4 tokens"):
-        draw(LongSamples(), 50, 4, seed=0, layers=None)
+        inputs_by_length(LongSamples(), 50, 4, seed=0, layers=None)
 
 
 def test_a_model_is_checked_up_to_the_length_that_it_was_compiled_for() -> None:
@@ -145,7 +146,9 @@ def test_interpreters_that_disagree_are_a_report_with_the_smallest_input() -> No
     assert (difference.layer, difference.variable) == (1, "x")
     assert (difference.expected, difference.found) == (1, 0)
     assert difference.position >= 2
-    shorter = [t for t in draw(program, 60, 14, 0, None)[0] if len(t) < len(difference.tokens)]
+    shorter = [
+        t for t in inputs_by_length(program, 60, 14, 0, None)[0] if len(t) < len(difference.tokens)
+    ]
     assert all(compare_interpreters(program, tokens) is None for tokens in shorter)
 
 

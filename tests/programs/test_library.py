@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 import weft
-from weft.compiler.check import check, draw
+from weft.compiler.check import check
+from weft.interpreter.inputs import inputs_by_length
 from weft.programs import LIBRARY, Entry
 
 entries = pytest.mark.parametrize("entry", LIBRARY.values(), ids=LIBRARY)
@@ -16,7 +17,7 @@ entries = pytest.mark.parametrize("entry", LIBRARY.values(), ids=LIBRARY)
 def samples(entry: Entry, count: int) -> tuple[weft.Program, list[Any]]:
     """The program, its example and inputs on which it does not fail, the short ones first."""
     program = entry.load()()
-    drawn, _ = draw(program, count, entry.longest, seed=3, layers=None)
+    drawn, _ = inputs_by_length(program, count, entry.longest, seed=3, layers=None)
     return program, [program.encode(entry.example), *drawn]
 
 

@@ -132,7 +132,7 @@ def test_runs_that_cannot_be_read_say_why(tmp_path: Path) -> None:
     whole = override(stream_config("parity", "parity"), [*SHORT, "batch=2", "model.width=8"])
     refused(made(whole, tmp_path), "was trained from streams")
     counting = made(traced("parity-count(ones=8)", "model.hidden=8,"), tmp_path)
-    refused(counting, "categorical variables alone")
+    refused(counting, "categorical variables only")
     run = made(traced("parity"), tmp_path)
     for checkpoint in run.folder.glob("checkpoint-*"):
         shutil.rmtree(checkpoint)

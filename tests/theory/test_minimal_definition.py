@@ -254,11 +254,11 @@ def test_rules_can_need_a_constraint_only_to_stay_apart() -> None:
 def test_by_the_weights_rules_may_come_to_overlap_and_a_program_fails_where_they_disagree() -> None:
     """`sort`, few inputs: both interpreters refuse the state, and the input counts as failed."""
     import weft
+    from weft.interpreter.inputs import valid_inputs
     from weft.theory import generalises, minimal_program
-    from weft.theory.optimum.states import sample_inputs
 
     program = weft.program("sort")
-    trained, tests = sample_inputs(program, 30, 9), sample_inputs(program, 20, 9, seed=1)
+    trained, tests = valid_inputs(program, 30, 9), valid_inputs(program, 20, 9, seed=1)
     by_weights = minimal_program(program, trained, constraints=True)
     assert by_weights.reading == "weights"
     assert generalises(by_weights, trained).solved

@@ -24,19 +24,19 @@ from optimum_oracles import (
     loss,
 )
 from random_rule_sets import Instance, few, instances, many, variables
+from weft.interpreter.states import StateSet
 from weft.language.program import Variable
 from weft.theory.optimum.coordinatewise import alpha_limit, check_rules
 from weft.theory.optimum.derivatives import Penalty, derivatives
 from weft.theory.optimum.offenders import offenders
 from weft.theory.optimum.reconstruction import Construction, paper_rules, reconstruction_loss
-from weft.theory.optimum.states import states_from
 
 
 def unpack(instance: Instance) -> Any:
     declared, rules, listed = instance
     units = Construction(declared, tuple(rule.rule() for rule in rules))
     z = np.array([embed(declared, state) for state in listed])
-    return units, states_from(declared, listed), compiled(declared, rules), z
+    return units, StateSet.from_values(declared, listed), compiled(declared, rules), z
 
 
 def check_derivatives(instance: Instance, alpha: float, kind: Any) -> None:
@@ -75,7 +75,7 @@ def test_the_weights_are_those_of_the_paper(instance: Instance) -> None:
     np.testing.assert_array_equal(mine.first, weights.first)
     np.testing.assert_array_equal(mine.bias, weights.bias)
     np.testing.assert_array_equal(mine.second, weights.second)
-    vectors = states.vectors()
+    vectors = states.one_hot()
     target = mine.outputs(vectors)
     assert reconstruction_loss(mine, target, vectors, states.counts) == 0
     off = weights.moved("bias", (0,), 0.25) if len(units) else weights
@@ -179,7 +179,7 @@ def test_theorem_1_as_printed_is_false_and_this_is_the_smallest_instance() -> No
     assert len(declared) == 2
     assert rule == Plain((("a", 0), ("b", 0)), "b", 1)
     assert (size, listed) == (2, [{"a": 0, "b": 0}, {"a": 0, "b": 1}])
-    states = states_from(declared, listed)
+    states = StateSet.from_values(declared, listed)
     assert check_rules([rule.rule()], states, Penalty(0.5))
     removed = check_rules([rule.rule()], states, Penalty(0.5), removals=True)
     assert removed.offender is not None
@@ -207,7 +207,7 @@ def test_squared_l2_leaves_zero_derivatives_and_is_strict_all_the_same() -> None
 
 
 def test_a_rule_that_changes_nothing_is_named() -> None:
-    states = states_from(variables(2), [{"a": 0}, {"a": 1}])
+    states = StateSet.from_values(variables(2), [{"a": 0}, {"a": 1}])
     found = check_rules([weft.Rule((), "a", 1, 1)], states, Penalty(0.5)).offender
     assert found is not None
     assert (found.parameter, found.why) == ("W1[0, a=1]", "its rule changes nothing")
@@ -217,7 +217,7 @@ def test_at_alpha_1_a_rule_that_fires_once_is_no_strict_optimum_and_twice_is() -
     rule = weft.Rule((("a", (1,)),), "b", 0, 1)
     met, missed = {"a": 1, "b": 0}, {"a": 0, "b": 0}
     for often, strict in ((1, False), (2, True)):
-        states = states_from(variables(2, 2), [*[met] * often, missed])
+        states = StateSet.from_values(variables(2, 2), [*[met] * often, missed])
         assert bool(check_rules([rule], states, Penalty(1.0))) is strict
         assert not check_rules([rule], states.once(), Penalty(1.0))
 
@@ -263,7 +263,7 @@ def test_with_squares_a_long_rule_has_a_lower_limit() -> None:
     rule = Plain((("a", 1), ("b", 1), ("h", 1), ("c", 0)), "c", 1)
     declared = variables(2, 2, 2, head=True)
     met = {"a": 1, "b": 1, "c": 0, "h": 1}
-    states = states_from(declared, [*[met] * 4, {**met, "a": 0}])
+    states = StateSet.from_values(declared, [*[met] * 4, {**met, "a": 0}])
     assert alpha_limit([rule.rule()], states, "l2") == 1 / 3
     assert alpha_limit([rule.rule()], states, "l1") == 2
 

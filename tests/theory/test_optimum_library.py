@@ -15,13 +15,14 @@ import pytest
 
 import weft
 from optimum_oracles import Plain, plain
+from weft.interpreter.inputs import valid_inputs
+from weft.interpreter.states import StateSet, states_of
 from weft.language.ranges import Categorical
 from weft.programs import LIBRARY
 from weft.theory.optimum.coordinatewise import check_rules, is_strict_coordinate_optimum
 from weft.theory.optimum.derivatives import Penalty, derivatives
 from weft.theory.optimum.kinks import count_kinks
 from weft.theory.optimum.reconstruction import construct, paper_rules
-from weft.theory.optimum.states import States, sample_inputs, states_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "optimum.md"
 INPUTS = 60
@@ -36,13 +37,13 @@ OTHERS = [name for name in LIBRARY if name not in CATEGORICAL]
 
 
 @cache
-def sampled(name: str) -> tuple[weft.Program, list[Any], States]:
+def sampled(name: str) -> tuple[weft.Program, list[Any], StateSet]:
     program = weft.program(name)
-    inputs = sample_inputs(program, INPUTS, LIBRARY[name].longest)
+    inputs = valid_inputs(program, INPUTS, LIBRARY[name].longest)
     return program, inputs, states_of(program, inputs)
 
 
-def holding(rule: Plain, states: States) -> list[Any]:
+def holding(rule: Plain, states: StateSet) -> list[Any]:
     """For each constraint of a rule, the states in which it holds."""
     columns = dict(zip(states.variables, states.codes.T, strict=True))
     return [
@@ -58,7 +59,7 @@ def fired(name: str) -> tuple[Plain, ...]:
     return tuple(rule for rule in rules if np.logical_and.reduce(holding(rule, states)).any())
 
 
-def looser(rule: Plain, states: States) -> Plain:
+def looser(rule: Plain, states: StateSet) -> Plain:
     """The rule without guard constraints, each left out where no state fails it alone."""
     for name, _ in rule.antecedent:
         less = rule.without(name)
@@ -129,7 +130,7 @@ def test_the_page_says_which_programs_theorem_1_fails_on() -> None:
 
 @pytest.mark.parametrize("name", OTHERS)
 def test_programs_with_numbers_or_sets_are_refused(name: str) -> None:
-    with pytest.raises(weft.WeftError, match="categorical variables alone"):
+    with pytest.raises(weft.WeftError, match="categorical variables only"):
         is_strict_coordinate_optimum(weft.program(name), ["a"])
 
 
@@ -144,7 +145,7 @@ def test_addition_has_derivatives_for_all_of_its_parameters() -> None:
     program, _, states = sampled("addition")
     units = construct(program.variables, program.rules)
     found = derivatives(units, states, Penalty(0.5))
-    z, at = states.vectors(), units.parameters()
+    z, at = states.one_hot(), units.parameters()
     assert found.left.first.shape == at.first.shape == (16420, 89)
     for unit in np.random.default_rng(0).integers(0, len(units), 40):
         g = z @ at.first[unit] + at.bias[unit]
@@ -185,7 +186,7 @@ def test_a_program_whose_samples_all_fail_is_an_error() -> None:
             return [7]
 
     with pytest.raises(weft.WeftError, match="its sample returns"):
-        sample_inputs(Picky(), 5, 3)
+        valid_inputs(Picky(), 5, 3)
 
 
 def test_alpha_and_regulariser_are_checked() -> None:

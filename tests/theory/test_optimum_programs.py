@@ -21,7 +21,7 @@ MOST = 25
 def check_program(program: weft.Program, inputs: list[list[int]]) -> str:
     """What came of it, after comparing the answer with the loss."""
     if not all(isinstance(v.range, Categorical) for v in program.variables.values()):
-        with pytest.raises(weft.WeftError, match="categorical variables alone"):
+        with pytest.raises(weft.WeftError, match="categorical variables only"):
             is_strict_coordinate_optimum(program, inputs)
         return "refused"
     try:

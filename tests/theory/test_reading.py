@@ -16,6 +16,8 @@ import weft
 from optimum_oracles import compiled as compiled_weights
 from optimum_oracles import embed
 from random_rule_sets import Instance, few, instances, variables
+from weft.interpreter.inputs import valid_inputs
+from weft.interpreter.states import StateSet, states_of
 from weft.language.program import Variable
 from weft.language.ranges import UNDEFINED
 from weft.models import Layout, Slot, TransformerConfig
@@ -25,7 +27,6 @@ from weft.theory.extraction.guards import Hidden
 from weft.theory.extraction.rules import Reading, read_rules
 from weft.theory.optimum.derivatives import Penalty
 from weft.theory.optimum.reconstruction import paper_rules
-from weft.theory.optimum.states import States, sample_inputs, states_from, states_of
 
 Key = tuple[frozenset[Any], str, Any]
 
@@ -181,7 +182,9 @@ def test_what_is_read_from_states_is_true_of_them_and_has_no_spare_constraint(
 ) -> None:
     declared, net = given_net
     listed = data.draw(st.lists(st.sampled_from(assignments(declared)), min_size=1, max_size=8))
-    reading = read_rules(net, layout_for(declared), states_from(declared, listed), tolerance=0.05)
+    reading = read_rules(
+        net, layout_for(declared), StateSet.from_values(declared, listed), tolerance=0.05
+    )
     check_truth(declared, net, listed, reading)
     for found in reading.rules:
         where = [fires(found.rule, state) for state in listed]
@@ -229,11 +232,11 @@ def test_a_unit_that_is_on_where_one_or_the_other_holds_has_no_guard() -> None:
     declared = variables(2, 2, 2)
     first, second = np.array([[0, 1, 0, 1, 2, 0]]), np.array([[0, 0, 0, 0, -1, 1]]).T
     net = Hidden(first, np.array([-2.0]), second, np.zeros(6), True)
-    states = states_from(declared, assignments(declared))
+    states = StateSet.from_values(declared, assignments(declared))
     reading = read_rules(net, layout_for(declared), states)
     assert not reading.rules
     assert reading.unread[0].why == "it is on in states that no one guard holds in"
-    less = states_from(declared, [s for s in assignments(declared) if s["a"]])
+    less = StateSet.from_values(declared, [s for s in assignments(declared) if s["a"]])
     (found,) = read_rules(net, layout_for(declared), less).rules
     assert found.rule == weft.Rule((), "c", 0, 1)
 
@@ -256,9 +259,9 @@ def test_a_layout_of_another_program_is_refused() -> None:
         distance(other.layers[0].feed_forward, other.layout, program, states)
 
 
-def parity_states() -> tuple[weft.Program, States]:
+def parity_states() -> tuple[weft.Program, StateSet]:
     program = weft.program("parity")
-    return program, states_of(program, sample_inputs(program, 100, 12))
+    return program, states_of(program, valid_inputs(program, 100, 12))
 
 
 def arrays(feed_forward: FeedForward) -> list[Any]:
@@ -270,7 +273,7 @@ def test_compiled_weights_are_at_no_distance_from_the_optimum_but_for_unfired_ru
     name: str,
 ) -> None:
     program = weft.program(name)
-    states = states_of(program, sample_inputs(program, 40, 10))
+    states = states_of(program, valid_inputs(program, 40, 10))
     model = weft.compile(program, level=0).model
     found = distance(model.layers[0].feed_forward, model.layout, program, states)
     assert (found.wrong, found.reconstruction, found.units.extra) == (0, 0, 0)
@@ -325,12 +328,12 @@ def test_a_unit_that_is_like_no_rule_is_matched_with_none() -> None:
     assert found.units.compiled_l2**2 == pytest.approx(squares)
 
 
-def fires_first(program: weft.Program, states: States, row: int) -> bool:
+def fires_first(program: weft.Program, states: StateSet, row: int) -> bool:
     """Whether the unit that was changed, the first rule's, is on."""
     return next(iter(paper_rules(program.rules))).holds(states.values(row))
 
 
-def train(states: States, model: Any, start: list[Any], alpha: float, steps: int) -> FeedForward:
+def train(states: StateSet, model: Any, start: list[Any], alpha: float, steps: int) -> FeedForward:
     """Training from traces near the compiled weights: the paper's loss, each state once."""
     width = model.layout.width
     exact = arrays(model.layers[0].feed_forward)
@@ -345,7 +348,7 @@ def train(states: States, model: Any, start: list[Any], alpha: float, steps: int
     z = torch.zeros(len(states), width, dtype=torch.float64)
     places = [d for name in states.variables
               for d in range(*model.layout[name].dimensions.indices(width))]  # fmt: skip
-    z[:, places] = torch.tensor(states.vectors())
+    z[:, places] = torch.tensor(states.one_hot())
     target = (z @ best[0].T + best[2]).clamp(0, 1) @ best[1].T
     optimiser = torch.optim.Adam(layer.parameters(), lr=3e-3)
     slower = torch.optim.lr_scheduler.LinearLR(optimiser, 1, 0.001, steps)

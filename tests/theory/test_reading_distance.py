@@ -10,13 +10,13 @@ import torch
 from test_reading import arrays, keys, parity_states
 
 import weft
+from weft.interpreter.states import StateSet
 from weft.language.ranges import UNDEFINED
 from weft.models import Layout, TransformerConfig
 from weft.models.feed_forward import FeedForward
 from weft.theory.extraction.distance import distance
 from weft.theory.extraction.guards import Hidden
 from weft.theory.optimum.derivatives import Penalty
-from weft.theory.optimum.states import States
 
 
 def feed_forward(width: int, hidden: tuple[int, ...], activation: Any = "relu") -> FeedForward:
@@ -45,7 +45,7 @@ def stepped(program: weft.Program, state: dict[str, Any]) -> dict[str, Any]:
     return {name: UNDEFINED if program.variables[name].is_head else after[name] for name in after}
 
 
-def off(program: weft.Program, layout: Layout, layer: FeedForward, states: States) -> Any:
+def off(program: weft.Program, layout: Layout, layer: FeedForward, states: StateSet) -> Any:
     """For each state by how much each dimension is off, by plain products."""
     rows = []
     parts = list(zip(layer.weights, layer.biases, strict=True))
@@ -103,7 +103,7 @@ def test_other_activations_are_compared_by_what_they_do_alone() -> None:
     assert "this has one hidden layer of 'gelu'" in found.unreadable
 
 
-def compiled_parity() -> tuple[weft.Program, States, Layout, list[Any]]:
+def compiled_parity() -> tuple[weft.Program, StateSet, Layout, list[Any]]:
     program, states = parity_states()
     model = weft.compile(program, level=0).model
     return program, states, model.layout, arrays(model.layers[0].feed_forward)

@@ -26,13 +26,14 @@ from optimum_oracles import (
 )
 from optimum_oracles import is_minimal as oracle_is_minimal
 from random_rule_sets import Instance, few, instances, many, variables
+from weft.interpreter.inputs import valid_inputs
+from weft.interpreter.states import StateSet, states_of
 from weft.language.rules import Rule
 from weft.theory import fired_rules, is_minimal, minimal_program, observe, shortened
 from weft.theory.minimal.minimality import READINGS
 from weft.theory.optimum.coordinatewise import check_rules
 from weft.theory.optimum.derivatives import Penalty
 from weft.theory.optimum.reconstruction import paper_rules
-from weft.theory.optimum.states import sample_inputs, states_from, states_of
 
 NAMES = ["parity", "parity-absolute", "addition", "comparison", "rule-110", "reverse", "dyck"]
 
@@ -41,7 +42,7 @@ NAMES = ["parity", "parity-absolute", "addition", "comparison", "rule-110", "rev
 @pytest.mark.parametrize("count", [3, 25])
 def test_minimal_rules_are_those_that_are_strict_along_removals(name: str, count: int) -> None:
     program = weft.program(name)
-    inputs = sample_inputs(program, count, 8, seed=count)
+    inputs = valid_inputs(program, count, 8, seed=count)
     used, there = observe(program, inputs), states_of(program, inputs)
     left = minimal_program(program, inputs, constraints=True).rules
     assert check_rules(left, there, Penalty(0.5), removals=True), "the two defaults agree"
@@ -75,7 +76,7 @@ def test_theorem_2_is_false_by_the_exclusive_reading() -> None:
     z = np.array([embed(FOUR, state) for state in states])
     assert not is_strict(compiled(FOUR, rules), z, 0.5, "l1")
     assert not is_strict(compiled(FOUR, rules), z, 0.1, "l2")
-    there = states_from(FOUR, states)
+    there = StateSet.from_values(FOUR, states)
     answer = check_rules(listed, there, Penalty(0.5))
     assert answer.offender is not None
     assert answer.offender.parameter == "b1[0]"
@@ -118,7 +119,7 @@ def check_theorem_2(rules: list[Rule], states: list[dict[str, Any]]) -> None:
     assert by["logic"] == oracle_is_minimal(plain_rules, states, own=False)
     if by["weights"] or by["logic"]:
         assert is_strict(weights, z, 63 / 64, "l1")
-    along = check_rules(rules, states_from(FOUR, states), Penalty(0.5), removals=True)
+    along = check_rules(rules, StateSet.from_values(FOUR, states), Penalty(0.5), removals=True)
     assert bool(along) == by["weights"]
     assert along.reading == "weights"
 
@@ -146,5 +147,5 @@ def test_random_rules(instance: Instance) -> None:
     declared, plain, states = instance
     rules = [rule.rule() for rule in plain]
     defined = bool(is_minimal(rules, states, reading="weights"))
-    there = states_from(declared, states)
+    there = StateSet.from_values(declared, states)
     assert bool(check_rules(rules, there, Penalty(0.5), removals=True)) is defined

@@ -18,12 +18,13 @@ from random_programs import programs
 from weft.compiler.build import compile_program
 from weft.compiler.run import padded
 from weft.errors import WeftError
+from weft.interpreter.states import Packing
 from weft.language import Program
 from weft.language.program import token_numbers
 from weft.language.ranges import UNDEFINED
 from weft.training import TraceSet, collect, extract
 from weft.training.traces import vectors as vectors_module
-from weft.training.traces.dataset import PARTS, Packing, merged
+from weft.training.traces.dataset import PARTS, averaging_heads
 from weft.training.traces.dataset_files import load
 from weft.training.traces.vectors import VectorPairs, encoder_of
 
@@ -47,10 +48,10 @@ def states_of(program: Program, inputs: list[str]) -> Counter[tuple[Any, ...]]:
 def as_counter(traces: TraceSet) -> Counter[tuple[Any, ...]]:
     """A trace set in the same form: heads of numbers by what they averaged."""
     found: Counter[tuple[Any, ...]] = Counter()
-    numbers = Packing(traces.program).numbers
+    numbers = averaging_heads(traces.program)
     for row in range(len(traces)):
         pair = []
-        for codes in (traces.states[row], traces.after[row]):
+        for codes in (traces.states.codes[row], traces.after[row]):
             state = {}
             for (name, variable), code in zip(
                 traces.program.variables.items(), codes.tolist(), strict=True
@@ -89,13 +90,14 @@ def test_states_of_random_programs_are_those_of_the_reference(program: Program, 
 
 
 @pytest.mark.parametrize("name", [*NAMES, "addition"])
-@pytest.mark.parametrize("most", [1, 7, 1 << 20])
-def test_the_disk_changes_nothing(name: str, most: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize("limit", [1, 7, 1 << 20])
+def test_the_disk_changes_nothing(name: str, limit: int, tmp_path: Path) -> None:
     program = weft.program(name)
     inputs = ["12+7", "9+99", "123+456"] if name == "addition" else BITS
     inside = collect(program, inputs)
-    stored = extract(program, iter(inputs), tmp_path / "traces", most=most)
-    for array in ("states", "averages", "after", "counts"):
+    stored = extract(program, iter(inputs), tmp_path / "traces", limit=limit)
+    assert (stored.states.codes == inside.states.codes).all()
+    for array in ("averages", "after", "counts"):
         assert (getattr(stored, array) == getattr(inside, array)).all()
     assert json.loads((tmp_path / "traces" / "traces.json").read_text())["inputs"] == len(inputs)
     assert [one.name for one in tmp_path.iterdir()] == ["traces"]
@@ -118,7 +120,7 @@ def test_states_that_no_word_holds_take_several() -> None:
             z.v0 = z.v9
 
     program = Wide()
-    assert len(Packing(program).groups) > 1
+    assert len(Packing.of(program.variables).words) > 1
     inputs = [[1, 2, 499], [2, 2], [499]]
     assert as_counter(collect(program, inputs)) == states_of(program, inputs)  # type: ignore[arg-type]
 
@@ -132,23 +134,6 @@ def test_traces_of_another_program_are_refused(tmp_path: Path) -> None:
     with pytest.raises(WeftError, match="holds no traces"):
         extract(weft.program("parity"), BITS, tmp_path / "other")
     assert (tmp_path / "other" / "mine.txt").read_text() == "keep me"
-
-
-@given(
-    st.lists(
-        st.tuples(st.integers(0, 3), st.integers(0, 2**64 - 1), st.integers(1, 5)), max_size=40
-    )
-)
-def test_merging_sums_the_counts_of_equal_rows(rows: list[tuple[int, int, int]]) -> None:
-    words = np.array([row[:2] for row in rows], np.uint64).reshape(-1, 2)
-    counts = np.array([row[2] for row in rows], np.int64)
-    found, sums = merged(words, counts)
-    expected: Counter[tuple[int, int]] = Counter()
-    for first, second, count in rows:
-        expected[first, second] += count
-    listed = [tuple(row) for row in found.tolist()]
-    assert listed == sorted(expected)
-    assert dict(zip(listed, sums.tolist(), strict=True)) == expected
 
 
 @pytest.mark.parametrize("name", [*NAMES, "copy", "dyck"])
@@ -176,7 +161,7 @@ def test_vectors_are_what_a_compiled_models_stream_holds(name: str) -> None:
                 seen[rounded(x), rounded(y)] += 1
     traces = collect(program, inputs)
     encoder = encoder_of(program, model.layout)
-    reads = encoder.vectors(traces.states, traces.averages).tolist()
+    reads = encoder.vectors(traces.states.codes, traces.averages).tolist()
     leaves = encoder.vectors(traces.after).tolist()
     mine: Counter[tuple[Any, ...]] = Counter()
     for x, y, count in zip(reads, leaves, traces.counts.tolist(), strict=True):

@@ -9,7 +9,8 @@ import typer
 
 from weft.cli.options import MAX_COUNT, MAX_LENGTH, MAX_SEED, Device, Json, Name, print_json
 from weft.errors import WeftError
-from weft.files import input_lines, output_folder
+from weft.files import output_folder
+from weft.interpreter.inputs import read_input_file
 
 if TYPE_CHECKING:
     from weft.compiler import Compiled
@@ -60,7 +61,7 @@ def compile_command(
 
     if out is not None:
         output_folder(out, holds="model", marker="model.safetensors", option="-o")
-    lines = None if inputs is None else input_lines(inputs)
+    lines = None if inputs is None else read_input_file(inputs)
     found = program(name)
     compiled = _compile(found, level, max_length, relu, dtype, lines)
     if out is not None:

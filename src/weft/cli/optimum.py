@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from weft.cli.options import MAX_COUNT, MAX_LENGTH, MAX_SEED, Json, Name, print_json
-from weft.files import input_lines
+from weft.interpreter.inputs import read_input_file, valid_inputs
 
 if TYPE_CHECKING:
     from weft.language.program import Program
@@ -66,20 +66,21 @@ def optimum_command(
 
       weft optimum addition --inputs sums.txt --alpha 0.1 --json
     """
+    from weft.interpreter.states import states_of
     from weft.programs import program
     from weft.theory.minimal.minimality import reading_named
     from weft.theory.optimum.coordinatewise import alpha_limit, check_rules
     from weft.theory.optimum.derivatives import Penalty
-    from weft.theory.optimum.states import require_categorical, sample_inputs, states_of
+    from weft.theory.optimum.reconstruction import require_categorical
 
     found = program(name)
     require_categorical(found)
     penalty = Penalty(alpha, "l2" if square else "l1")
     of_definition = reading_named(reading)
     if inputs is not None:
-        given: list[Any] = list(input_lines(inputs))
+        given: list[Any] = list(read_input_file(inputs))
     else:
-        given = sample_inputs(found, samples, max_length, seed, layers)
+        given = valid_inputs(found, samples, max_length, seed, layers)
     states = states_of(found, given, layers=layers)
     rules = list(_fired(found, states) if fired else found.rules)
     answer = check_rules(rules, states, penalty, removals=removals, reading=of_definition)

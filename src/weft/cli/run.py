@@ -9,7 +9,7 @@ import typer
 
 from weft.cli.options import MAX_COUNT, Json, Name, plain, print_json
 from weft.files import is_folder, output_file
-from weft.interpreter.trace import Layer, Run, Trace
+from weft.interpreter.trace import Run
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -83,7 +83,7 @@ def run_command(
     if svg is not None:
         write_picture(done, svg, f"weft run {name} {given}")
     if json:
-        print_json(as_json(done))
+        print_json(done.to_json())
         return
     from rich.console import Console
 
@@ -115,40 +115,6 @@ def show(run: Run, console: Console) -> None:
     console.print(f"outputs  {' '.join(str(plain(value)) for value in run.outputs)}")
     console.print(f"result   {run.result}", style="bold")
     console.print(f"layers   {run.layers}")
-
-
-def as_json(run: Run) -> dict[str, Any]:
-    """A run for scripts."""
-    found: dict[str, Any] = {
-        "program": run.program.name,
-        "input": [str(token) for token in run.tokens],
-        "outputs": run.outputs,
-        "result": run.result,
-        "layers": run.layers,
-    }
-    if run.trace is not None:
-        found["trace"] = _trace_as_json(run.trace)
-    return found
-
-
-def _trace_as_json(trace: Trace) -> dict[str, Any]:
-    return {
-        "start": dict(trace.start),
-        "halted": trace.halted,
-        "layers": [_layer_as_json(layer) for layer in trace.layers],
-    }
-
-
-def _layer_as_json(layer: Layer) -> dict[str, Any]:
-    variables = layer.program.variables
-    return {
-        "attended": dict(layer.attended),
-        "after": dict(layer.after),
-        "selected": layer.selected,
-        "fired": [
-            [rule.show(variables) for rule in rules if not rule.is_reset] for rules in layer.fired
-        ],
-    }
 
 
 class _Nowhere:

@@ -9,7 +9,8 @@ from weft.compiler.build import compile_program
 from weft.compiler.run import run_model
 from weft.compiler.store import load, read_description
 from weft.errors import WeftError
-from weft.interpreter.reference import layer_limit, read_input
+from weft.interpreter.inputs import read_input
+from weft.interpreter.reference import layer_limit
 from weft.language.program import Program, token_numbers
 from weft.language.ranges import UNDEFINED
 from weft.language.source import source_hash

@@ -11,8 +11,9 @@ import typer
 
 from weft.cli.options import MAX_COUNT, MAX_LENGTH, MAX_SEED, Json, Name, print_json
 from weft.errors import WeftError
-from weft.files import input_lines, output_folder
-from weft.language.user_code import encode_text, sample_input
+from weft.files import output_folder
+from weft.interpreter.inputs import random_inputs, read_input_file
+from weft.language.user_code import encode_text
 
 if TYPE_CHECKING:
     from weft.language.program import Program
@@ -89,14 +90,13 @@ def _inputs(
     if path is not None and task is not None:
         raise WeftError("both --for and --task were given", remedy="Give one of them")
     if path is not None:
-        return (encode_text(program, line) for line in input_lines(path))
+        return (encode_text(program, line) for line in read_input_file(path))
     if task is not None:
         from weft.tasks import task as task_of
         from weft.training.program_task import ProgramTask
 
         return ProgramTask(inner=task_of(task), program=program).inputs(seed, samples)
-    rng = random.Random(seed)
-    return (sample_input(program, rng, rng.randint(1, max_length)) for _ in range(samples))
+    return random_inputs(program, random.Random(seed), samples, 1, max_length)
 
 
 def _summary(traces: TraceSet) -> dict[str, int]:
@@ -119,7 +119,7 @@ def _state(traces: TraceSet, row: int) -> dict[str, Any]:
     read: dict[str, Any] = {}
     written: dict[str, Any] = {}
     variables = traces.program.variables
-    pairs = zip(traces.states[row].tolist(), traces.after[row].tolist(), strict=True)
+    pairs = zip(traces.states.codes[row].tolist(), traces.after[row].tolist(), strict=True)
     for (name, variable), (before, after) in zip(variables.items(), pairs, strict=True):
         values = (*variable.range.values, None)
         read[name] = values[before]

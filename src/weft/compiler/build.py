@@ -22,7 +22,7 @@ from weft.compiler.reach import find_reachable, initial_values, observe
 from weft.compiler.slicing import merge_heads, remove_dead
 from weft.errors import WeftError
 from weft.interpreter.failures import no_layers
-from weft.interpreter.reference import read_input
+from weft.interpreter.inputs import read_input
 from weft.language.frontend import deep_recursion
 from weft.language.program import Program, as_program, token_numbers
 from weft.language.ranges import Number

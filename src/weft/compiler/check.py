@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,11 +16,11 @@ from weft.compiler.run import run_model
 from weft.errors import WeftError
 from weft.interpreter import reference
 from weft.interpreter.batched import BatchRun, run_batch
-from weft.interpreter.failures import NotHalted, not_halted
+from weft.interpreter.inputs import FailedInput, inputs_by_length
 from weft.interpreter.trace import Run
 from weft.language.program import Program, token_numbers
 from weft.language.ranges import Number
-from weft.language.user_code import expected_answer, sample_input
+from weft.language.user_code import expected_answer
 from weft.models.slots import UNDEFINED_CODE, Slot, decode
 from weft.models.transformer import Transformer
 from weft.weights.precision import Ramp, format_of, mean_ramps
@@ -31,10 +30,6 @@ REFERENCE = 25
 """How many inputs are also run by the reference interpreter, which is slow."""
 FAILURES = 5
 """On how many inputs that the program fails on, the interpreters' errors are compared."""
-RETRIES = 20
-"""How often a sample is drawn again that is too long."""
-HOPELESS = 8
-"""After how many inputs, none of which halts, a program is taken not to halt."""
 
 
 @dataclass(frozen=True)
@@ -68,15 +63,6 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class Failure:
-    """An input on which the program itself fails, and why."""
-
-    tokens: tuple[Any, ...]
-    reason: str
-    halts: bool = True  # false if it ran to its last layer without halting
-
-
-@dataclass(frozen=True)
 class Report:
     """How a check went.
 
@@ -91,7 +77,7 @@ class Report:
     inputs: int
     layers: int
     difference: Difference | None
-    failures: tuple[Failure, ...] = ()
+    failures: tuple[FailedInput, ...] = ()
     tried: int = 0
 
     @property
@@ -116,7 +102,7 @@ def check(
     """
     program = compiled.program
     longest = min(max_length, compiled.max_length or max_length)
-    inputs, failures = draw(program, samples, longest, seed, layers)
+    inputs, failures = inputs_by_length(program, samples, longest, seed, layers)
     tried = len(inputs) + len(failures)
     given = [*inputs[:REFERENCE], *(list(failure.tokens) for failure in failures[:FAILURES])]
     for tokens in sorted(given, key=len):
@@ -182,76 +168,6 @@ def against_task(program: Program, found: BatchRun) -> Difference | None:
         answer = expected_answer(program, tokens)
         if result != answer:
             return Difference(tokens, int(layers), -1, "the result", answer, result, "program")
-    return None
-
-
-def draw(
-    program: Program, samples: int, longest: int, seed: int, layers: int | None
-) -> tuple[list[Sequence[Any]], tuple[Failure, ...]]:
-    """Random inputs of at most so many tokens: those that the program takes, and its failures.
-
-    Both have the short ones first. If no input has halted after `HOPELESS` of them, the rest is not
-    tried.
-    """
-    rng = random.Random(seed)
-    shortest = min(longest, max(1, len(sample_input(program, rng, 1))))
-    more = longest + 1 - shortest
-    lengths = [shortest + number * more // samples for number in range(samples)]
-    found = [_sample(program, rng, length, longest) for length in lengths]
-    drawn = sorted((tokens for tokens in found if len(tokens) <= longest), key=len)
-    if not drawn:
-        least = min(map(len, found))
-        raise WeftError(
-            f"no input of at most {longest} tokens was drawn: the shortest has {least}",
-            subject=program.name,
-            remedy=f"Give a greater length (--max-length {least}), or let `sample` draw short ones",
-        )
-    try:
-        run_batch(program, drawn[:HOPELESS], layers=layers)
-        run_batch(program, drawn, layers=layers)
-    except WeftError:
-        return _one_by_one(program, drawn, layers)
-    return drawn, ()
-
-
-def _sample(program: Program, rng: random.Random, length: int, longest: int) -> Sequence[Any]:
-    """A random input; if it is longer than the longest, shorter ones are asked for a few times."""
-    tokens = sample_input(program, rng, length)
-    for _ in range(RETRIES):
-        if len(tokens) <= longest:
-            break
-        length = max(1, length - (len(tokens) - longest))
-        other = sample_input(program, rng, length)
-        tokens = other if len(other) < len(tokens) else tokens
-    return tokens
-
-
-def _one_by_one(
-    program: Program, drawn: list[Sequence[Any]], layers: int | None
-) -> tuple[list[Sequence[Any]], tuple[Failure, ...]]:
-    inputs: list[Sequence[Any]] = []
-    failures: list[Failure] = []
-    for tokens in drawn:
-        failure = _failure(program, tokens, layers)
-        if failure is None:
-            inputs.append(tokens)
-        else:
-            failures.append(failure)
-        if len(failures) == HOPELESS and not inputs and not any(f.halts for f in failures):
-            break
-    return inputs, tuple(failures)
-
-
-def _failure(program: Program, tokens: Sequence[Any], layers: int | None) -> Failure | None:
-    """Why the program fails on an input, as said of that input alone; None if it does not."""
-    try:
-        run_batch(program, [tokens], layers=layers)
-    except NotHalted:
-        limit, _ = reference.layer_limit(program, layers, None)
-        return Failure(tuple(tokens), not_halted(program, tokens, limit, None).line, halts=False)
-    except WeftError as error:
-        alone = _outcome(lambda: reference.run(program, tokens, layers=layers))
-        return Failure(tuple(tokens), alone if isinstance(alone, str) else error.line)
     return None
 
 

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from weft.errors import WeftError
-from weft.interpreter.reference import read_input, run
+from weft.interpreter.inputs import read_input
+from weft.interpreter.reference import run
 from weft.language.program import Program, as_program
 
 

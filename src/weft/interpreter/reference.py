@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 
 from weft.errors import Location, WeftError, did_you_mean
 from weft.interpreter.failures import StepError, no_layers, not_halted, undefined_read
+from weft.interpreter.inputs import read_input, with_input_number
 from weft.interpreter.trace import Layer, Run, Trace, halting_times, read_state
 from weft.language.bounded import EndlessLoop, call_bounded
 from weft.language.definition import head_write_error
@@ -25,7 +26,6 @@ from weft.language.state import StateObject
 from weft.language.state import __file__ as state_file
 from weft.language.state_access import Escape, escape_error
 from weft.language.stream import Cell, Stream, initial_stream
-from weft.language.user_code import encode_text
 
 
 def run(
@@ -59,7 +59,7 @@ def run(
         tokens = read_input(program, given)
         stream = initial_stream(program, token_numbers(program, tokens))
     except WeftError as error:
-        raise of_input(error, index) from None
+        raise with_input_number(error, index) from None
     streams, done = [stream], []
     while not has_halted(program, stream) and len(streams) <= limit:
         layer = _layer(program, stream, tokens, len(streams), index)
@@ -71,25 +71,6 @@ def run(
         raise not_halted(program, tokens, limit, index)
     recorded = Trace(streams[0], tuple(done), halting_times(program, streams)) if trace else None
     return Run(program, tuple(tokens), stream, len(streams) - 1, recorded)
-
-
-def of_input(error: WeftError, index: int | None) -> WeftError:
-    """The error with the number of the input that it is about."""
-    if index is None:
-        return error
-    return WeftError(
-        f"input {index}: {error.what}",
-        subject=error.subject,
-        where=error.where,
-        remedy=error.remedy,
-    )
-
-
-def read_input(program: Program, given: str | Iterable[Any]) -> Sequence[Any]:
-    """The tokens of an input."""
-    if not isinstance(given, str):
-        return list(given)
-    return encode_text(program, given)
 
 
 def layer_limit(program: Program, layers: int | None, max_layers: int | None) -> tuple[int, bool]:

@@ -221,6 +221,11 @@ class Program(metaclass=ProgramType):
         return self.definition.vocabulary
 
     @cached_property
+    def derived(self) -> dict[Any, Any]:
+        """What other packages derive from the program once and keep with it, by its type."""
+        return {}
+
+    @cached_property
     def updates(self) -> Updates:
         """The guarded updates that the front end derives from `step`."""
         from weft.language.frontend import derive

@@ -14,16 +14,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-import numpy as np
-
 from weft.errors import WeftError
+from weft.interpreter.states import StateSet
 from weft.language.program import Program
 from weft.theory.extraction.distance import WITHIN, Distance, UnitDistance, distance
-from weft.theory.optimum.states import States, require_categorical
+from weft.theory.optimum.reconstruction import require_categorical
 from weft.training.program_task import ProgramTask
 from weft.training.store import Run
 from weft.training.supervising import task_of
-from weft.training.traces.dataset import TraceSet
 from weft.training.traces.feed_forward import compiled_for, feed_forward_of
 from weft.training.traces.learner import traces_of
 
@@ -97,7 +95,7 @@ class RuleExplanation:
     hidden: tuple[int, ...]
     activation: str
     inputs: int
-    states: States
+    states: StateSet
     distance: Distance
     tolerance: float = 0.1
 
@@ -244,7 +242,6 @@ def extract_rules(run: Run, *, tolerance: float = 0.1) -> RuleExplanation:
     require_categorical(task.program)
     model = run.model(task=task)
     traces = traces_of(run.config, task)
-    states = as_states(traces)
     layout = compiled_for(task).model.layout
     trained = feed_forward_of(model)
     return RuleExplanation(
@@ -253,26 +250,10 @@ def extract_rules(run: Run, *, tolerance: float = 0.1) -> RuleExplanation:
         hidden=model.config.hidden,
         activation=trained.activation,
         inputs=traces.inputs,
-        states=states,
-        distance=distance(trained, layout, task.program, states, tolerance=tolerance),
+        states=traces.states,
+        distance=distance(trained, layout, task.program, traces.states, tolerance=tolerance),
         tolerance=tolerance,
     )
-
-
-def as_states(traces: TraceSet) -> States:
-    """The states of a trace set as the theory has them; all variables must be categorical.
-
-    Example:
-        >>> import weft
-        >>> from weft.studies.explanation import as_states
-        >>> from weft.training import collect
-        >>> met = as_states(collect(weft.program("parity"), ["101", "11"]))
-        >>> len(met), met.total
-        (9, 18)
-    """
-    require_categorical(traces.program)
-    codes = np.asarray(traces.states, np.int64)
-    return States(traces.program.variables, codes, np.asarray(traces.counts, np.int64))
 
 
 EXPLAINERS = [

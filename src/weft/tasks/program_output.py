@@ -12,6 +12,7 @@ import numpy as np
 
 from weft.errors import WeftError
 from weft.interpreter.batched import run_batch
+from weft.interpreter.inputs import random_inputs
 from weft.interpreter.reference import run
 from weft.language.program import Program
 from weft.language.ranges import UNDEFINED
@@ -27,8 +28,6 @@ LONGEST = 20
 """The greatest length of all, unless the program needs more or has less."""
 FEW = 64
 """Where there are no more inputs of a length, all of them are trained on."""
-TRIES = 64
-"""So many samples of wrong lengths are put up with for one of a right length."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,7 +127,9 @@ class ProgramOutput(Task):
 
     def draw(self, split: str, rng: np.random.Generator, size: int) -> Pairs:
         low, high = self.splits[split].axes["length"]
-        inputs = self._sampled(random.Random(int(rng.integers(2**63))), low, high, size)
+        chance = random.Random(int(rng.integers(2**63)))
+        drawn = random_inputs(self.made, chance, size, low, high, exact=True)
+        inputs = list(map(tuple, drawn))
         different = list(dict.fromkeys(inputs))  # of short inputs there are few
         pairs = self._answered(different, high)
         places = {tokens: place for place, tokens in enumerate(different)}
@@ -152,29 +153,6 @@ class ProgramOutput(Task):
             answer_lengths=lengths,
             axes={"length": lengths, "layers": np.array(ran.layers, dtype=np.int64)},
         )
-
-    def _sampled(
-        self, chance: random.Random, low: int, high: int, size: int
-    ) -> list[tuple[Any, ...]]:
-        """Inputs of some lengths, drawn by the program; it may not have all lengths."""
-        found: list[tuple[Any, ...]] = []
-        missed, why = 0, ""
-        while len(found) < size:
-            try:
-                tokens = tuple(sample_input(self.made, chance, chance.randint(low, high)))
-            except WeftError as error:  # there is none of this length
-                tokens, why = (), f": {error.what}"
-            if low <= len(tokens) <= high:
-                found.append(tokens)
-            else:
-                missed += 1
-            if missed > TRIES * (len(found) + 1):
-                raise WeftError(
-                    f"it samples no inputs of {low} to {high} tokens{why}",
-                    subject=self.made.name,
-                    remedy="Set `length` and `longer`, or override `sample(self, rng, length)`",
-                )
-        return found
 
     def _nothing(self, split: str, purpose: str, remedy: str) -> WeftError:
         low, high = self.splits[split].axes["length"]

@@ -17,10 +17,11 @@ from weft.interpreter import reference
 from weft.interpreter.batched.engine import Batch, Engine, Failed
 from weft.interpreter.batched.results import BatchRun, Moment
 from weft.interpreter.failures import InterpretersDisagree, not_halted, shown
+from weft.interpreter.inputs import read_input, with_input_number
 from weft.language.frontend import AlwaysFails
 from weft.language.program import Program, as_program, token_numbers
 
-__all__ = ["POSITIONS_AT_ONCE", "BatchRun", "in_parts", "run_batch"]
+__all__ = ["POSITIONS_AT_ONCE", "BatchRun", "in_parts", "run_batch", "step_codes"]
 
 Array = NDArray[Any]
 
@@ -90,11 +91,11 @@ def _read_inputs(
     tokens, numbers = [], []
     for index, given in enumerate(inputs):
         try:
-            read = reference.read_input(program, given)
+            read = read_input(program, given)
             numbers.append(token_numbers(program, read))
             tokens.append(read)
         except WeftError as error:
-            return tokens, numbers, reference.of_input(error, index)
+            return tokens, numbers, with_input_number(error, index)
     return tokens, numbers, None
 
 
@@ -125,6 +126,29 @@ def _error(
         subject=program.name,
         remedy="This is a mistake in Weft: please report it with the program",
     )
+
+
+def step_codes(program: Program, codes: Array) -> Array:
+    """Apply the step to states on which it succeeds; heads' outputs are then undefined.
+
+    Args:
+        program: the program.
+        codes: n v, the code of every variable after attention.
+
+    Returns:
+        n v, the codes after the step.
+    """
+    after = codes.copy()
+    if not len(codes):
+        return after
+    columns = {name: codes[:, place] for place, name in enumerate(program.variables)}
+    new, _ = Engine.of(program).plan.run(columns)
+    for place, (name, variable) in enumerate(program.variables.items()):
+        if variable.is_head:
+            after[:, place] = len(variable)
+        elif name in new:
+            after[:, place] = new[name]
+    return after
 
 
 def in_parts(inputs: Iterable[Sequence[Any]], positions: int) -> Iterator[list[Sequence[Any]]]:

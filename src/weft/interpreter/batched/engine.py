@@ -47,10 +47,9 @@ class Engine:
     @staticmethod
     def of(program: Program) -> Engine:
         """The engine of a program, made once."""
-        engine: Engine | None = vars(program).get("_engine")
-        if engine is None:
-            engine = Engine(program)
-            vars(program)["_engine"] = engine
+        if Engine not in program.derived:
+            program.derived[Engine] = Engine(program)
+        engine: Engine = program.derived[Engine]
         return engine
 
     def initial(self, numbers: list[int], layout: Layout) -> tuple[dict[str, Array], Array]:

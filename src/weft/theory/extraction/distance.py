@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from weft.interpreter.states import Ints, StateSet
 from weft.language.program import Program, as_program
 from weft.language.rules import Rule
 from weft.theory.extraction.deep import Deep, net_of
@@ -21,7 +22,6 @@ from weft.theory.extraction.unit_distance import apart, norms
 from weft.theory.optimum.derivatives import Penalty
 from weft.theory.optimum.kinks import count_kinks
 from weft.theory.optimum.reconstruction import Construction, Floats, construct
-from weft.theory.optimum.states import Ints, States
 
 if TYPE_CHECKING:
     from weft.models.feed_forward import FeedForward
@@ -91,7 +91,7 @@ def distance(
     feed_forward: FeedForward | Hidden,
     layout: Layout,
     program: Program | type[Program],
-    states: States,
+    states: StateSet,
     *,
     penalty: Penalty | None = None,
     tolerance: float = 0.1,
@@ -101,7 +101,7 @@ def distance(
     Example:
         >>> import weft
         >>> from weft.theory.extraction.distance import distance
-        >>> from weft.theory.optimum.states import states_of
+        >>> from weft.interpreter.states import states_of
         >>> parity = weft.program("parity")
         >>> model = weft.compile(parity, level=0).model
         >>> met = states_of(parity, ["101", "11"])
@@ -131,7 +131,12 @@ def distance(
 
 
 def _units(
-    net: Hidden, best: Hidden, layout: Layout, fired: Construction, states: States, tolerance: float
+    net: Hidden,
+    best: Hidden,
+    layout: Layout,
+    fired: Construction,
+    states: StateSet,
+    tolerance: float,
 ) -> UnitDistance:
     reading = read_rules(net, layout, states, tolerance=tolerance)
     kinds, missing, alike = _compare(fired, reading, states)
@@ -151,7 +156,7 @@ def _units(
     )
 
 
-def _fired(units: Construction, states: States) -> Construction:
+def _fired(units: Construction, states: StateSet) -> Construction:
     fires = count_kinks(units, states).fires
     kept = tuple(rule for rule, often in zip(units.rules, fires.tolist(), strict=True) if often)
     return Construction(units.variables, kept)
@@ -165,7 +170,9 @@ def _compiled(units: Construction, places: Ints, width: int) -> Hidden:
     return Hidden(first, at.bias, second, np.zeros(width), clipped=True)
 
 
-def _off(net: Hidden | Deep, best: Hidden, layout: Layout, states: States) -> tuple[Floats, Floats]:
+def _off(
+    net: Hidden | Deep, best: Hidden, layout: Layout, states: StateSet
+) -> tuple[Floats, Floats]:
     """For every state, by how much the outputs differ: the sum, and the most."""
     total, most = np.zeros(len(states)), np.zeros(len(states))
     for part, vectors in laid_out(layout, states, net.width):
@@ -180,7 +187,7 @@ def _regulariser(net: Hidden | Deep, penalty: Penalty) -> float:
 
 
 def _compare(
-    fired: Construction, reading: Reading, states: States
+    fired: Construction, reading: Reading, states: StateSet
 ) -> tuple[tuple[Kind, ...], tuple[Rule, ...], int]:
     """What each rule that was read is, which were not, and how many have one alike on all of D."""
     wanted = {_key(rule): _behaviour(rule, states) for rule in fired.rules}
@@ -200,7 +207,7 @@ def _key(rule: Rule) -> object:
     return frozenset(rule.antecedent), rule.variable, rule.new
 
 
-def _behaviour(rule: Rule, states: States) -> object:
+def _behaviour(rule: Rule, states: StateSet) -> object:
     """What a rule does on D: where it fires, and what it writes there."""
     fires = np.ones(len(states), bool)
     for place, (name, variable) in enumerate(states.variables.items()):

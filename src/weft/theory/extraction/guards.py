@@ -24,10 +24,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.errors import WeftError
+from weft.interpreter.states import Ints, StateSet
 from weft.language.ranges import UNDEFINED
 from weft.language.rules import Guard
 from weft.theory.optimum.reconstruction import Floats
-from weft.theory.optimum.states import Ints, States
 
 if TYPE_CHECKING:
     from weft.models.slots import Layout, Slot
@@ -126,7 +126,7 @@ class Everywhere:
 class OnStates:
     """The tests of units on the states that occur."""
 
-    def __init__(self, net: Hidden, layout: Layout, states: States, tolerance: float) -> None:
+    def __init__(self, net: Hidden, layout: Layout, states: StateSet, tolerance: float) -> None:
         self.names = list(states.variables)
         self.sizes = [len(variable) for variable in states.variables.values()]
         self.codes = states.codes
@@ -173,24 +173,24 @@ STATES_AT_ONCE = 1 << 12
 """How many states go through a feed-forward together."""
 
 
-def through(net: Hidden, layout: Layout, states: States) -> Iterator[tuple[slice, Floats]]:
+def through(net: Hidden, layout: Layout, states: StateSet) -> Iterator[tuple[slice, Floats]]:
     """The hidden units on all states, some at a time."""
     for part, vectors in laid_out(layout, states, net.width):
         yield part, net.hidden(vectors)
 
 
-def laid_out(layout: Layout, states: States, width: int) -> Iterator[tuple[slice, Floats]]:
+def laid_out(layout: Layout, states: StateSet, width: int) -> Iterator[tuple[slice, Floats]]:
     """The vectors of states as a model's stream has them, some at a time."""
     places = dimensions(layout, states)
     for start in range(0, len(states), STATES_AT_ONCE):
         part = slice(start, start + STATES_AT_ONCE)
-        rows = States(states.variables, states.codes[part], states.counts[part])
+        rows = states.take(part)
         vectors = np.zeros((len(rows), width))
-        vectors[:, places] = rows.vectors()
+        vectors[:, places] = rows.one_hot()
         yield part, vectors
 
 
-def dimensions(layout: Layout, states: States) -> Ints:
+def dimensions(layout: Layout, states: StateSet) -> Ints:
     """For each dimension of the theory, variables side by side, the one in a layout."""
     found: list[int] = []
     for name, variable in states.variables.items():

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from weft.errors import WeftError
+from weft.interpreter.states import StateSet
 from weft.language.ranges import UNDEFINED
 from weft.language.rules import Rule
 from weft.theory.extraction.guards import Bools, Everywhere, Guards, Hidden, OnStates
 from weft.theory.optimum.reconstruction import Floats
-from weft.theory.optimum.states import States
 
 if TYPE_CHECKING:
     from weft.models.feed_forward import FeedForward
@@ -92,7 +92,7 @@ def hidden_layer(feed_forward: FeedForward) -> Hidden:
 def read_rules(
     feed_forward: FeedForward | Hidden,
     layout: Layout,
-    states: States | None = None,
+    states: StateSet | None = None,
     *,
     tolerance: float = 0.1,
 ) -> Reading:

@@ -15,11 +15,12 @@ from typing import Any, Literal
 
 import numpy as np
 
+from weft.interpreter.states import StateSet, code_values
 from weft.language.diagrams import Diagram
 from weft.language.program import Program
 from weft.language.ranges import UNDEFINED
 from weft.language.rules import DerivedRules, Rule, single_valued
-from weft.theory.minimal.observation import Assignments, Bools, Used, edge_values
+from weft.theory.minimal.observation import Bools, Used
 
 Form = Literal["single", "sets"]
 
@@ -54,7 +55,7 @@ def fired_resets(used: Used) -> tuple[Rule, ...]:
 
 
 def firing(
-    program: Program, name: str, states: Assignments
+    program: Program, name: str, states: StateSet
 ) -> Iterator[tuple[dict[str, Any], Rule | None]]:
     """Each assignment with the program's rule of one variable that fires there, if one does."""
     rules = program.rules
@@ -79,7 +80,7 @@ def _found(diagram: Diagram, state: Mapping[str, Any]) -> Rule | None:
     return Rule(tuple(guard), diagram.target, old, path.result.value, path.result.where)
 
 
-def holding(rule: Rule, states: Assignments) -> Bools:
+def holding(rule: Rule, states: StateSet) -> Bools:
     """In which assignments (rows) the antecedent of a rule is true."""
     held: Bools = np.ones(len(states), np.bool_)
     for name, values in rule.antecedent:
@@ -87,9 +88,9 @@ def holding(rule: Rule, states: Assignments) -> Bools:
     return held
 
 
-def allowed(states: Assignments, name: str, values: tuple[Any, ...]) -> Bools:
+def allowed(states: StateSet, name: str, values: tuple[Any, ...]) -> Bools:
     """In which assignments (rows) a variable has one of some values."""
-    table = np.asarray([value in values for value in edge_values(states.variables[name])], np.bool_)
+    table = np.asarray([value in values for value in code_values(states.variables[name])], np.bool_)
     found: Bools = table[states.column(name)]
     return found
 

@@ -11,23 +11,26 @@ what is missing made no difference.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from weft.errors import WeftError
 from weft.interpreter.batched import run_batch
 from weft.interpreter.failures import StepError
+from weft.interpreter.inputs import Inputs
 from weft.interpreter.reference import has_halted
+from weft.interpreter.states import Packing, StateSet, distinct, layer_states
 from weft.interpreter.trace import Run
 from weft.language.program import Program, token_numbers
 from weft.language.rules import Rule
 from weft.language.user_code import expected_answer
 from weft.theory.minimal.fired import fired_resets, fired_rules, firing, holding
 from weft.theory.minimal.minimise import Minimal
-from weft.theory.minimal.observation import Bools, Codes, Inputs, Ticks, Used, moments, observe
+from weft.theory.minimal.observation import Bools, Used, observe
 
 Ending = Literal["right", "wrong", "not halted", "failed"]
 
@@ -151,17 +154,17 @@ def coverage(found: Minimal, used: Used) -> Bools:
     heads = {name: list(codes - train.heads[name]) for name, codes in used.heads.items()}
     if not any(map(len, strange.values())) and not any(heads.values()):
         return covered
-    ticks = {name: Ticks(program, name) for name, keys in strange.items() if len(keys)}
-    for moment in moments(program, used.inputs, max(used.layers, default=0)):
-        for name, each in ticks.items():
-            covered[moment.rows[_among(each.keys(moment.columns), strange[name])]] = False
+    for layer in layer_states(program, used.inputs, max(used.layers, default=0)):
+        for states in strange.values():
+            if len(states):
+                covered[layer.inputs[_among(layer.columns, states)]] = False
         for name, codes in heads.items():
-            covered[moment.rows[np.isin(moment.columns[name], codes)]] = False
+            covered[layer.inputs[np.isin(layer.columns[name], codes)]] = False
     return covered
 
 
-def _strange(found: Minimal, used: Used, name: str) -> Codes:
-    """The assignments, as joint codes, in which the rules that are left do something else."""
+def _strange(found: Minimal, used: Used, name: str) -> StateSet:
+    """The states of a variable in which the rules that are left do something else."""
     states = used.states[name]
     wanted = [rule and rule.new for _, rule in firing(used.program, name, states)]
     given: list[set[Any]] = [set() for _ in range(len(states))]
@@ -169,16 +172,21 @@ def _strange(found: Minimal, used: Used, name: str) -> Codes:
         if rule.variable == name:
             for row in np.flatnonzero(holding(rule, states)).tolist():
                 given[row].add(rule.new)
-    bad = [row for row, new in enumerate(wanted) if given[row] != ({new} - {None})]
-    return Ticks(used.program, name).keys({n: states.column(n)[bad] for n in states.names})
+    wrong = [row for row, new in enumerate(wanted) if given[row] != ({new} - {None})]
+    return states.take(np.asarray(wrong, np.intp))
 
 
-def _among(keys: Codes, some: Codes) -> Bools:
-    """Which joint codes (rows) are among some."""
-    if keys.shape[1] == 1:
-        return np.isin(keys[:, 0], some[:, 0])
-    listed = set(map(tuple, some.tolist()))
-    return np.asarray([tuple(key) in listed for key in keys.tolist()], np.bool_)
+def _among(columns: Mapping[str, NDArray[Any]], states: StateSet) -> Bools:
+    """At which positions the variables of some states have the values of one of them."""
+    packing = Packing.of(states.variables)
+    there = packing.pack(
+        [columns[name] for name in states.variables], len(columns[next(iter(columns))])
+    )
+    listed = packing.pack(list(states.codes.T), len(states))
+    if len(packing.words) == 1:
+        return np.isin(there[:, 0], listed[:, 0])
+    _, kinds = distinct(np.concatenate([listed, there]))
+    return np.isin(kinds[len(states) :], kinds[: len(states)])
 
 
 def _outcomes(found: Minimal, used: Used, covered: Bools) -> list[Outcome]:

@@ -35,10 +35,11 @@ from typing import Any, Literal
 import numpy as np
 
 from weft.errors import WeftError, did_you_mean
+from weft.interpreter.states import code_values
 from weft.language.program import Program, Variable
 from weft.language.ranges import UNDEFINED
 from weft.language.rules import Rule
-from weft.theory.minimal.observation import Bools, Used, edge_values
+from weft.theory.minimal.observation import Bools, Used
 
 Reading = Literal["weights", "logic", "exclusive"]
 READINGS: dict[Reading, str] = {
@@ -186,16 +187,16 @@ def rows_of(
 def _rows_of_used(used: Used, variable: str, old: Any, rules: Sequence[Rule]) -> Rows:
     found = used.states.get(variable)
     read = {name for rule in rules for name, _ in rule.guard}
-    if found is None or not read <= set(found.names):
-        missing = sorted(read - set(found.names if found is not None else ()))
+    if found is None or not read <= set(found.variables):
+        missing = sorted(read - set(found.variables if found is not None else ()))
         raise WeftError(
             f"the rules of '{variable}' read {', '.join(missing) or 'what'} was not observed",
             subject=used.program.name,
             remedy="Observe the program that has these rules, or give whole assignments",
         )
-    chosen = found.column(variable) == edge_values(found.variables[variable]).index(old)
-    columns = {name: found.column(name)[chosen] for name in found.names}
-    return Rows(columns, {name: edge_values(found.variables[name]) for name in found.names})
+    chosen = found.column(variable) == code_values(found.variables[variable]).index(old)
+    columns = {name: found.column(name)[chosen] for name in found.variables}
+    return Rows(columns, {name: code_values(found.variables[name]) for name in found.variables})
 
 
 def as_guard(rule: Rule) -> Guard:

@@ -18,13 +18,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from weft.errors import WeftError
+from weft.interpreter.inputs import Inputs
 from weft.language.program import Program, as_program
 from weft.language.ranges import UNDEFINED
 from weft.language.rules import Rule
 from weft.theory.minimal.antecedents import Order, documented, seeded, shortened
 from weft.theory.minimal.fired import Form, all_rules, fired_resets, fired_rules
 from weft.theory.minimal.minimality import Reading
-from weft.theory.minimal.observation import Inputs, Used, observe
+from weft.theory.minimal.observation import Used, observe
 from weft.theory.minimal.restriction import MinimalProgram, restrict
 
 

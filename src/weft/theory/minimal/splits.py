@@ -12,19 +12,17 @@ two never share an input that is held out.
 
 from __future__ import annotations
 
-import gzip
 import random
 import re
-import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from weft.config import keywords
 from weft.errors import WeftError, did_you_mean
-from weft.files import is_file, reason
+from weft.files import is_file
+from weft.interpreter.inputs import random_inputs, read_input_file
 from weft.language.program import Program
-from weft.language.user_code import sample_input
 from weft.tasks import Task, solved_by, task
 from weft.tasks.program_output import ProgramOutput, own_parameters
 from weft.tasks.scan import Scan
@@ -55,7 +53,7 @@ def split_inputs(
     """
     text = written.strip()
     if is_file(text):
-        return list(_lines(Path(text)))
+        return list(read_input_file(Path(text)))
     by_length = LENGTH.fullmatch(text)
     if by_length is not None:
         return _sampled(program, by_length, size, seed)
@@ -106,20 +104,4 @@ def _sampled(program: Program, by: re.Match[str], size: int, seed: int) -> list[
     high = int(by["most"] or by["high"] or low)
     if not 1 <= low <= high:
         raise WeftError(f"no input has '{by[0]}'", remedy="Give lengths from 1, as in length=3..20")
-    rng = random.Random(seed)
-    return [sample_input(program, rng, rng.randint(low, high)) for _ in range(size)]
-
-
-def _lines(path: Path) -> list[str]:
-    """The inputs in a file; of lines of SCAN's files, the command."""
-    try:
-        data = path.read_bytes()
-        text = (gzip.decompress(data) if path.suffix == ".gz" else data).decode("utf-8")
-    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
-        raise WeftError(
-            f"{path} cannot be read: {reason(error)}", remedy="Give a text file"
-        ) from None
-    found = [line.strip() for line in text.splitlines() if line.strip()]
-    if not found:
-        raise WeftError(f"{path} has no inputs", remedy="Write one input a line")
-    return [line.removeprefix("IN: ").partition(" OUT: ")[0] for line in found]
+    return list(random_inputs(program, random.Random(seed), size, low, high))

@@ -30,14 +30,20 @@ from typing import Any
 
 import numpy as np
 
+from weft.interpreter.states import StateSet, states_of
 from weft.language.program import Program, as_program
 from weft.language.rules import Rule
 from weft.theory.minimal.minimality import Offence, Reading, is_minimal
 from weft.theory.optimum.derivatives import Penalty
 from weft.theory.optimum.kinks import count_kinks
 from weft.theory.optimum.offenders import Offender, offenders
-from weft.theory.optimum.reconstruction import Construction, Regulariser, construct, paper_rules
-from weft.theory.optimum.states import States, require_categorical, states_of
+from weft.theory.optimum.reconstruction import (
+    Construction,
+    Regulariser,
+    construct,
+    paper_rules,
+    require_categorical,
+)
 
 UNITS_AT_ONCE = 1 << 15
 """How many units are looked at before the next rules are expanded."""
@@ -111,7 +117,7 @@ def is_strict_coordinate_optimum(
 
 def check_rules(
     rules: Iterable[Rule],
-    states: States,
+    states: StateSet,
     penalty: Penalty,
     *,
     removals: bool = False,
@@ -126,7 +132,7 @@ def check_rules(
     if removals and reading != "weights":
         single = list(paper_rules(rules))
         strict = check_rules(single, states, penalty)
-        offence = is_minimal(single, states.listed(), reading=reading).offence
+        offence = is_minimal(single, list(states), reading=reading).offence
         return replace(strict, removals=True, reading=reading, offence=offence)
     of_definition = reading if removals else None
     expanded = paper_rules(rules)
@@ -140,7 +146,7 @@ def check_rules(
     return Optimum(None, seen, len(states), states.total, penalty, removals, of_definition)
 
 
-def alpha_limit(rules: Iterable[Rule], states: States, kind: Regulariser = "l1") -> float:
+def alpha_limit(rules: Iterable[Rule], states: StateSet, kind: Regulariser = "l1") -> float:
     """The weights are a strict optimum for every α below this, and for no greater one.
 
     It is min F_j and 2 Z_j (L1), F_j / 2 and Z_j / (N_j - 1) (squared L2), over rules that fire F_j
@@ -149,7 +155,7 @@ def alpha_limit(rules: Iterable[Rule], states: States, kind: Regulariser = "l1")
     Example:
         >>> import weft
         >>> from weft.theory.optimum.coordinatewise import alpha_limit
-        >>> from weft.theory.optimum.states import states_of
+        >>> from weft.interpreter.states import states_of
         >>> parity = weft.program("parity")
         >>> alpha_limit(parity.rules, states_of(parity, ["101", "11"]))
         1.0

@@ -22,9 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.errors import WeftError
+from weft.interpreter.states import Ints, StateSet
 from weft.theory.optimum.kinks import KinkCounts, count_kinks, count_kinks_with
 from weft.theory.optimum.reconstruction import Construction, Floats, Parameters, Regulariser
-from weft.theory.optimum.states import Ints, States
 
 
 @dataclass(frozen=True)
@@ -83,14 +83,14 @@ def bias_derivatives(
     return one_sided(penalty, construction.biases, strength * counts.fires, strength * counts.near)
 
 
-def derivatives(construction: Construction, states: States, penalty: Penalty) -> Derivatives:
+def derivatives(construction: Construction, states: StateSet, penalty: Penalty) -> Derivatives:
     """Both derivatives in every parameter, zero ones included: dense, like the parameters.
 
     Example:
         >>> import weft
         >>> from weft.theory.optimum.derivatives import Penalty, derivatives
         >>> from weft.theory.optimum.reconstruction import construct
-        >>> from weft.theory.optimum.states import states_of
+        >>> from weft.interpreter.states import states_of
         >>> parity = weft.program("parity")
         >>> units = construct(parity.variables, parity.rules)
         >>> found = derivatives(units, states_of(parity, ["101", "11"]), Penalty(0.5))

@@ -15,13 +15,13 @@ where M counts the states that meet a set of constraints.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from weft.interpreter.states import Ints, Packing, StateSet, distinct
 from weft.theory.optimum.reconstruction import Construction
-from weft.theory.optimum.states import Ints, States, distinct
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,108 +45,97 @@ class KinkCounts:
 
 
 @dataclass(frozen=True)
-class _Group:
+class _UnitGroup:
     """Units whose rules test the same variables.
 
     Attributes:
-        columns: these variables, as columns of the states.
+        names: the variables.
         units: the units.
-        codes: for each unit, the code that it asks of each column.
-        places: for each unit, where each column stands in its antecedent.
+        codes: for each unit, the code that it requires of each variable.
+        places: for each unit, the place of each variable in its antecedent.
     """
 
-    columns: tuple[int, ...]
+    names: tuple[str, ...]
     units: Ints
     codes: Ints
     places: Ints
 
+    def without(self, place: int) -> list[int]:
+        """All places but one."""
+        return [other for other in range(len(self.names)) if other != place]
 
-def count_kinks(construction: Construction, states: States) -> KinkCounts:
-    """The counts of all units of a construction."""
+
+def count_kinks(construction: Construction, states: StateSet) -> KinkCounts:
+    """Count the states at the kinks of every unit of a construction."""
     fires = np.zeros(len(construction), np.int64)
     near_by = np.zeros(construction.reads.shape, np.int64)
     for group in _groups(construction):
-        met = _reduced(states, group.columns)
-        fires[group.units] = _sums(met, group, range(len(group.columns)))[0]
-        for left_out in range(len(group.columns)):
-            rest = [place for place in range(len(group.columns)) if place != left_out]
-            near_by[group.units, group.places[:, left_out]] = (
-                _sums(met, group, rest)[0] - fires[group.units]
+        projected = states.project(group.names)
+        fires[group.units] = _sums(projected, group, range(len(group.names)))[0]
+        for place in range(len(group.names)):
+            near_by[group.units, group.places[:, place]] = (
+                _sums(projected, group, group.without(place))[0] - fires[group.units]
             )
     return KinkCounts(fires, near_by)
 
 
-def count_kinks_with(construction: Construction, states: States) -> tuple[Ints, Ints]:
-    """For each unit and dimension: states in which it is 1 and g = 1, and in which g = 0."""
+def count_kinks_with(construction: Construction, states: StateSet) -> tuple[Ints, Ints]:
+    """For each unit and dimension: the states in which it is 1 and g = 1, and in which g = 0."""
     shape = len(construction), construction.width
     fires, near = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
     for group in _groups(construction):
-        everywhere = range(len(group.columns))
-        fires[group.units] = _sums(states, group, everywhere, with_dimensions=True)
-        for left_out in everywhere:
-            rest = [place for place in everywhere if place != left_out]
-            near[group.units] += _sums(states, group, rest, with_dimensions=True)
-        near[group.units] -= len(everywhere) * fires[group.units]
+        places = range(len(group.names))
+        fires[group.units] = _sums(states, group, places, with_dimensions=True)
+        for place in places:
+            near[group.units] += _sums(states, group, group.without(place), with_dimensions=True)
+        near[group.units] -= len(places) * fires[group.units]
     return fires, near
 
 
-def _groups(construction: Construction) -> Iterator[_Group]:
-    column = {name: place for place, name in enumerate(construction.variables)}
-    found: dict[tuple[int, ...], list[tuple[int, list[int], list[int]]]] = {}
+def _groups(construction: Construction) -> Iterator[_UnitGroup]:
+    groups: dict[tuple[str, ...], list[tuple[int, list[int], list[int]]]] = {}
     for unit, rule in enumerate(construction.rules):
-        asked = [
-            (column[name], construction.variables[name].range.codes[value], place)
+        constraints = sorted(
+            (name, construction.variables[name].range.codes[value], place)
             for place, (name, (value,)) in enumerate(rule.antecedent)
-        ]
-        columns, codes, places = zip(*sorted(asked), strict=True)
-        found.setdefault(columns, []).append((unit, list(codes), list(places)))
-    for columns, members in found.items():
+        )
+        names, codes, places = zip(*constraints, strict=True)
+        groups.setdefault(names, []).append((unit, list(codes), list(places)))
+    for names, members in groups.items():
         units, codes, places = zip(*members, strict=True)
-        yield _Group(columns, np.array(units), np.array(codes), np.array(places))
-
-
-def _sizes(states: States) -> list[int]:
-    """How many codes each column may have, undefined included."""
-    return [len(variable) + 1 for variable in states.variables.values()]
-
-
-def _reduced(states: States, columns: tuple[int, ...]) -> States:
-    """The states with all columns but these forgotten: far fewer rows."""
-    sizes = _sizes(states)
-    first, which = distinct([states.codes[:, c] for c in columns], [sizes[c] for c in columns])
-    counts = _added(which, states.counts, len(first))
-    return States(states.variables, states.codes[first], counts)
-
-
-def _added(which: Ints, amounts: Ints, length: int) -> Ints:
-    """Σ of the amounts that go to each place; exact, as no sum reaches 2^53."""
-    return np.bincount(which, weights=amounts, minlength=length).astype(np.int64)
+        yield _UnitGroup(names, np.array(units), np.array(codes), np.array(places))
 
 
 def _sums(
-    states: States, group: _Group, places: range | list[int], *, with_dimensions: bool = False
+    states: StateSet,
+    group: _UnitGroup,
+    places: Sequence[int],
+    *,
+    with_dimensions: bool = False,
 ) -> Ints:
     """For each unit of a group, how many states meet the constraints at these places.
 
-    With dimensions: a row a unit, a column a dimension, only the states in which it is 1.
-    Otherwise a single row.
+    With dimensions, one row per unit and one column per dimension, which counts only the states in
+    which it is 1. Otherwise a single row.
     """
-    sizes = _sizes(states)
-    chosen = [group.columns[place] for place in places]
-    joined = [
-        np.concatenate([states.codes[:, column], group.codes[:, place]])
-        for column, place in zip(chosen, places, strict=True)
+    names = [group.names[place] for place in places]
+    columns = [
+        np.concatenate([states.column(name), group.codes[:, place]])
+        for name, place in zip(names, places, strict=True)
     ]
-    if not joined:  # a rule of one constraint, without it: all states meet nothing
-        joined, chosen_sizes = [np.zeros(len(states) + len(group.units), np.int64)], [1]
-    else:
-        chosen_sizes = [sizes[column] for column in chosen]
-    first, which = distinct(joined, chosen_sizes)
-    mine, asked = which[: len(states)], which[len(states) :]
+    packing = Packing([len(states.variables[name]) + 1 for name in names])
+    first, kinds = distinct(packing.pack(columns, len(states) + len(group.units)))
+    of_states, of_units = kinds[: len(states)], kinds[len(states) :]
     if not with_dimensions:
-        return _added(mine, states.counts, len(first))[asked][None]
+        return _added(of_states, states.counts, len(first))[of_units][None]
     parts = []
-    for column, size in enumerate(sizes):
-        cells = _added(mine * size + states.codes[:, column], states.counts, len(first) * size)
-        parts.append(cells.reshape(len(first), size)[:, : size - 1])
-    return np.concatenate(parts, axis=1)[asked]
+    for name, variable in states.variables.items():
+        size = len(variable) + 1  # undefined has no dimension
+        cells = _added(of_states * size + states.column(name), states.counts, len(first) * size)
+        parts.append(cells.reshape(len(first), size)[:, :-1])
+    return np.concatenate(parts, axis=1)[of_units]
+
+
+def _added(places: Ints, amounts: Ints, length: int) -> Ints:
+    """The sum of the amounts that go to each place; exact, as no sum reaches 2^53."""
+    return np.bincount(places, weights=amounts, minlength=length).astype(np.int64)

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from weft.interpreter.states import StateSet
 from weft.language.rules import Rule
 from weft.theory.optimum.derivatives import Penalty, bias_derivatives, one_sided
 from weft.theory.optimum.kinks import KinkCounts, count_kinks
 from weft.theory.optimum.reconstruction import Construction, Floats
-from weft.theory.optimum.states import States
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Offender:
 
 def offenders(
     units: Construction,
-    states: States,
+    states: StateSet,
     penalty: Penalty,
     *,
     removals: bool = False,

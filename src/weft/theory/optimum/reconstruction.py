@@ -19,10 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.errors import WeftError
-from weft.language.program import Variable
-from weft.language.ranges import UNDEFINED, show_value
+from weft.interpreter.states import Ints
+from weft.language.program import Program, Variable
+from weft.language.ranges import UNDEFINED, Categorical, show_value
 from weft.language.rules import Rule, single_valued
-from weft.theory.optimum.states import Ints, starts
 
 Floats = NDArray[np.float64]
 Regulariser = Literal["l1", "l2"]
@@ -68,7 +68,8 @@ class Construction:
     @cached_property
     def starts(self) -> dict[str, int]:
         """The first dimension of every variable."""
-        return starts(self.variables)
+        sizes = [len(variable) for variable in self.variables.values()]
+        return dict(zip(self.variables, np.cumsum([0, *sizes]).tolist(), strict=False))
 
     @property
     def width(self) -> int:
@@ -134,6 +135,19 @@ class Construction:
         kept = new >= 0
         second[new[kept], units[kept]] += 1.0
         return Parameters(first, self.biases, second)
+
+
+def require_categorical(program: Program) -> None:
+    """Raise a `WeftError` unless all variables are categorical, as the appendix assumes (B.1)."""
+    for name, variable in program.variables.items():
+        if not isinstance(variable.range, Categorical):
+            raise WeftError(
+                f"'{name}' is a {type(variable.range).__name__.lower()}; the theorems on compiled "
+                "weights hold for categorical variables only",
+                subject=program.name,
+                where=variable.where,
+                remedy="Choose a program all of whose variables are categorical",
+            )
 
 
 def paper_rules(rules: Iterable[Rule], *, resets: bool = False) -> Iterator[Rule]:

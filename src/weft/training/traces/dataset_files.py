@@ -21,8 +21,15 @@ from numpy.lib.format import open_memmap
 from weft.config import require
 from weft.errors import WeftError
 from weft.files import output_folder, read_json, reason, replaced, write_json
+from weft.interpreter.states import StateSet
 from weft.language.program import Program, as_program
-from weft.training.traces.dataset import MOST, Array, Packing, Tally, TraceSet, counted
+from weft.training.traces.dataset import (
+    STATES_IN_MEMORY,
+    Array,
+    TraceCounter,
+    TraceSet,
+    averaging_heads,
+)
 
 FORMAT = 1
 AGAIN = "Extract the traces again"
@@ -36,7 +43,7 @@ def extract(
     *,
     name: str = "",
     layers: int | None = None,
-    most: int = MOST,
+    limit: int = STATES_IN_MEMORY,
 ) -> TraceSet:
     """Write the distinct states of a program's runs to a folder; gives them back from there.
 
@@ -46,39 +53,39 @@ def extract(
         folder: where the files go; what was there is replaced.
         name: what the program is called, to be found by again.
         layers: run this many layers, unless an input halts before.
-        most: how many states are kept in memory; more are put aside on disk while counting.
+        limit: how many states are counted in memory; beyond that, counting uses the disk.
     """
     program, folder = as_program(program), Path(folder)
     output_folder(folder, holds="traces", marker="traces.json")
-    packing = Packing(program)
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent) as aside:
-        tally, count = counted(packing, inputs, Path(aside), layers=layers, most=most)
-        total = _merge_parts(tally, Path(aside))
+        counter = TraceCounter(program, Path(aside), limit)
+        counter.run(inputs, layers)
+        total = _merge_parts(counter, Path(aside))
         shutil.rmtree(folder, ignore_errors=True)
         with replaced(folder) as scratch:
             scratch.mkdir()
-            _write(packing, Path(aside), scratch, total)
-            write_json(scratch / "traces.json", _described(packing, name, count, total))
+            _write(counter, Path(aside), scratch, total)
+            write_json(scratch / "traces.json", _described(program, name, counter.inputs, total))
     return load(folder, program)
 
 
-def _merge_parts(tally: Tally, aside: Path) -> int:
+def _merge_parts(counter: TraceCounter, aside: Path) -> int:
     """Write each part once more, merged; gives the number of states of all."""
     total = 0
-    for number, (rows, counts) in enumerate(tally.parts()):
+    for number, (rows, counts) in enumerate(counter.parts()):
         np.save(aside / f"rows-{number:03d}.npy", rows)
         np.save(aside / f"counts-{number:03d}.npy", counts)
         total += len(rows)
     return total
 
 
-def _write(packing: Packing, aside: Path, folder: Path, total: int) -> None:
+def _write(counter: TraceCounter, aside: Path, folder: Path, total: int) -> None:
     """The arrays, filled part by part."""
-    width = len(packing.program.variables)
+    width = len(counter.program.variables)
     shapes: dict[str, tuple[int, ...]] = {
         "states": (total, width),
-        "averages": (total, len(packing.numbers)),
+        "averages": (total, len(counter.averaging)),
         "after": (total, width),
         "counts": (total,),
     }
@@ -87,7 +94,7 @@ def _write(packing: Packing, aside: Path, folder: Path, total: int) -> None:
     start = 0
     for path in sorted(aside.glob("rows-*.npy")):
         rows = np.load(path)
-        states, averages, after = packing.unpack(rows)
+        states, averages, after = counter.unpack(rows)
         counts = np.load(path.with_name(path.name.replace("rows", "counts")))
         span = slice(start, start + len(rows))
         for one, part in zip(ARRAYS, (states, averages, after, counts), strict=True):
@@ -107,16 +114,16 @@ def _array(path: Path, kind: Any, shape: tuple[int, ...]) -> Array:
     return open_memmap(path, mode="w+", dtype=kind, shape=shape)
 
 
-def _described(packing: Packing, name: str, inputs: int, states: int) -> dict[str, Any]:
+def _described(program: Program, name: str, inputs: int, states: int) -> dict[str, Any]:
     variables = [
         {"name": one.name, "codes": len(one), "head": one.is_head}
-        for one in packing.program.variables.values()
+        for one in program.variables.values()
     ]
     return {
         "format": FORMAT,
-        "program": name or packing.program.name,
+        "program": name or program.name,
         "variables": variables,
-        "averaging": list(packing.numbers),
+        "averaging": list(averaging_heads(program)),
         "inputs": inputs,
         "states": states,
     }
@@ -129,8 +136,7 @@ def load(folder: str | Path, program: Program | type[Program]) -> TraceSet:
     require(
         told, {"program": str, "inputs": int, "states": int}, str(folder / "traces.json"), AGAIN
     )
-    packing = Packing(program)
-    wanted = _described(packing, told["program"], told["inputs"], told["states"])
+    wanted = _described(program, told["program"], told["inputs"], told["states"])
     for key, value in wanted.items():
         if told.get(key) != value:
             raise WeftError(
@@ -139,7 +145,8 @@ def load(folder: str | Path, program: Program | type[Program]) -> TraceSet:
                 remedy="Extract them again",
             )
     states, averages, after, counts = (_read(folder / f"{one}.npy") for one in ARRAYS)
-    return TraceSet(program, states, averages, after, counts, told["inputs"])
+    distinct = StateSet(program.variables, states, counts)
+    return TraceSet(program, distinct, averages, after, told["inputs"])
 
 
 def _read(path: Path) -> Array:

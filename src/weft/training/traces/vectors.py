@@ -19,7 +19,7 @@ from torch import Tensor
 from weft.errors import WeftError
 from weft.language.program import Program
 from weft.models.slots import Layout, encode
-from weft.training.traces.dataset import Array, Packing, TraceSet
+from weft.training.traces.dataset import Array, TraceSet, averaging_heads
 
 DENSE = 1 << 26
 """Up to how many numbers vectors are made ahead; more are made from codes, batch by batch."""
@@ -51,18 +51,18 @@ class Encoder:
 
 def encoder_of(program: Program, layout: Layout) -> Encoder:
     """The encoder of a program's states in a stream."""
-    packing = Packing(program)
+    averaging = averaging_heads(program)
     rows: list[Array] = []
     starts = []
     for name, variable in program.variables.items():
         starts.append(len(rows))
         for code in range(len(variable) + 1):
             row = np.zeros(layout.width)
-            if code < len(variable) and name not in packing.numbers:
+            if code < len(variable) and name not in averaging:
                 for dimension, amount in encode(layout[name], code).items():
                     row[dimension] = amount
             rows.append(row)
-    averaged = [layout[name].start for name in packing.numbers]
+    averaged = [layout[name].start for name in averaging]
     return Encoder(np.stack(rows), np.array(starts), np.array(averaged, np.intp))
 
 
@@ -82,11 +82,11 @@ class VectorPairs:
         self._total = traces.occurrences
         self._dense: tuple[Tensor, Tensor] | None = None
         if self.count * layout.width <= DENSE:
-            read = self.encoder.vectors(traces.states, traces.averages)
+            read = self.encoder.vectors(traces.states.codes, traces.averages)
             left = self.encoder.vectors(traces.after)
             self._dense = _tensor(read).to(device), _tensor(left).to(device)
         else:
-            self._codes = [self._placed(c).to(device) for c in (traces.states, traces.after)]
+            self._codes = [self._placed(c).to(device) for c in (traces.states.codes, traces.after)]
             self._table = _tensor(self.encoder.table).to(device)
             self._averages = _tensor(traces.averages).to(device)
 
