@@ -1,7 +1,6 @@
 """`weft` commands in the tests' own process: PyTorch is imported once, not once per command.
 
-What a process of its own would add, which is how fast commands start and what they import, is
-tested in `cli/test_startup.py`.
+`imported` starts a process of its own, to see what a command imports.
 """
 
 from __future__ import annotations
@@ -9,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -56,3 +56,33 @@ def execute(arguments: Sequence[str], folder: Path | None = None, joined: bool =
         if name.startswith("weft_file_"):  # a user's file, which another test may write anew
             del sys.modules[name]
     return Finished(code, out.getvalue(), "" if joined else err.getvalue())
+
+
+def weft(*arguments: str, code: int = 0) -> str:
+    """What a command prints: its output, or its errors if its exit code should be 2."""
+    done = execute(arguments)
+    assert done.code == code, done.stdout + done.stderr
+    return done.stdout if code in (0, 1) else done.stderr
+
+
+HEAVY = {"torch", "matplotlib", "pandas", "safetensors"}
+
+
+def imported(*arguments: str) -> set[str]:
+    """The packages that a command imports, in a process of its own."""
+    run = (
+        f"import sys; sys.argv = ['weft', *{arguments!r}]\n"
+        "from weft.cli import main\n"
+        "try: main()\n"
+        "except SystemExit: pass"
+    )
+    return imported_by(run)
+
+
+def imported_by(code: str) -> set[str]:
+    """The packages that some code imports, in a process of its own."""
+    report = f"{code}\nimport sys; print('\\n'.join(sys.modules))"
+    done = subprocess.run(
+        [sys.executable, "-c", report], capture_output=True, text=True, check=True
+    )
+    return {name.split(".")[0] for name in done.stdout.split()}

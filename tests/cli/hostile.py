@@ -20,8 +20,6 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, get_args, get_type_hints
 
-import typer
-
 import weft
 import weft.cli
 
@@ -124,7 +122,7 @@ BASES: dict[str, list[str]] = {
     "train": TRAIN,
     "eval": ["RUN", "--runs", "runs", "--size", "2", "--device", "cpu"],
     "runs": ["--runs", "runs"],
-    "read": ["RUN", "--runs", "runs"],
+    "explain": ["RUN", "--runs", "runs"],
     "sweep": ["sweep.toml", "--list", "--runs", "runs"],
     "study": ["parity", "--report", "--runs", "runs"],
     "minimal": ["parity", "--train", "length<=3", "--size", "2", "--tests", "2"],
@@ -149,17 +147,15 @@ TEXTS = [
 
 def commands() -> dict[str, Any]:
     """All commands, as Typer has parsed them."""
-    group: Any = typer.main.get_command(weft.cli.app)
-    return dict(group.commands)
+    return {name: weft.cli.built(name) for name in weft.cli.COMMANDS}
 
 
 def invocations(command: str, each: int, seed: int = 0) -> list[list[str]]:
     """Arguments with one bad value: for every option, and in place of every argument."""
     rng = random.Random(f"{command} {seed}")
     base, found = BASES[command], []
-    functions = {one.name: one.callback for one in weft.cli.app.registered_commands}
-    hints = get_type_hints(functions[command])
-    for parameter in commands()[command].params:
+    hints = get_type_hints(weft.cli.function_of(command))
+    for parameter in weft.cli.built(command).params:
         flag = parameter.opts[0]
         if flag == "--help" or getattr(parameter, "is_flag", False):
             continue

@@ -32,13 +32,13 @@ def workspace(prepared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["bogus"], "no such command 'bogus'"),
-        (["chekc", "parity"], "Did you mean 'check'? See weft --help"),
+        (["bogus"], "there is no command 'bogus'"),
+        (["chekc", "parity"], "there is no command 'chekc'. Did you mean 'check'?"),
         (["run", "parity"], "missing argument 'INPUT'. See weft run --help"),
         (["check", "parity", "--samples", "-3"], "'--samples -3'"),
         (["check", "parity", "--samples=-3"], "'--samples -3'"),
         (["check", "parity", "--samples", str(10**20)], f"'--samples {10**20}'"),
-        (["compile", "parity", "--max-length", "x"], "'--max-length x': a whole number is wanted"),
+        (["compile", "parity", "--max-length", "x"], "'--max-length x': it must be an integer"),
         (["check", "parity", "--layers", "-1"], "'--layers -1': it must be at least 0"),
         (["check", "parity", "-O", "7"], "there is no level 7"),
         (["compile", "parity", "-o", "afile"], "-o afile is a file, not a folder"),
@@ -104,9 +104,9 @@ def test_conditions_are_joined_by_and(workspace: Path, conditions: list[str], co
         "runs", "--runs", "runs", *(one.replace("RUN", run_name()) for one in conditions)
     )
     assert found.code == 0, found.err
-    assert (run_name() in found.out) == bool(count)
+    assert (run_name()[:8] in found.out) == bool(count)
     if not count:
-        assert found.out.startswith("no runs with steps>100 and seed=0")
+        assert found.out == "no runs in runs match steps>100 and seed=0\n"
 
 
 @pytest.mark.parametrize(
@@ -130,8 +130,8 @@ def test_a_damaged_run_is_listed_among_the_others_and_can_be_deleted(workspace: 
     Path("runs/damaged00000/config.json").write_text('{"task": 3}')
     found = invoke("runs", "--runs", "runs", "--compare")
     assert found.code == 0, found.err
-    assert f"{good}  parity" in found.out
-    assert "damaged00000  unreadable: runs/damaged00000/config.json" in found.out
+    assert good[:8] in found.out
+    assert "damaged0: unreadable: runs/damaged00000/config.json" in found.out
     assert invoke("eval", "damaged", "--runs", "runs").code == 2
     assert invoke("runs", "--runs", "runs", "status=unreadable", "--delete").code == 0
     assert not Path("runs/damaged00000").exists()
@@ -147,7 +147,7 @@ def test_a_bug_is_one_line_too_and_the_traceback_can_be_had(
     monkeypatch.setattr("weft.programs.program", broken)
     found = invoke("show", "parity")
     assert found.code == 70
-    assert found.err.startswith("weft: a bug in Weft: LookupError: two lines (inspect.py:")
+    assert found.err.startswith("weft: a bug in Weft: LookupError: two lines (programs.py:")
     assert len(found.err.splitlines()) == 1
     monkeypatch.setenv("WEFT_TRACEBACK", "1")
     with pytest.raises(LookupError):
@@ -162,13 +162,14 @@ def test_no_arguments_is_help(workspace: Path) -> None:
 
 def test_every_number_has_bounds() -> None:
     """A number without bounds runs for years, or asks for more memory than there is."""
-    for command in weft.cli.app.registered_commands:
-        for name, hint in get_type_hints(command.callback, include_extras=True).items():
+    for command in weft.cli.COMMANDS:
+        hints = get_type_hints(weft.cli.function_of(command), include_extras=True)
+        for name, hint in hints.items():
             kind, *extras = get_args(hint) or (hint,)
             numbers = {kind, *get_args(kind)} & {int, float}
             for option in (one for one in extras if isinstance(one, OptionInfo) and numbers):
                 if name not in ("alpha", "level"):  # above 0; 0 or 2: the library says so
-                    assert None not in (option.min, option.max), (command.name, name)
+                    assert None not in (option.min, option.max), (command, name)
 
 
 def test_usage_errors_are_found_in_this_version_of_typer() -> None:

@@ -118,8 +118,8 @@ def _print_sweep(cells: list[Cell], statuses: dict[str, str], runs: Path, json: 
         rows.append([" ".join(cell.varied), name, statuses[name], *shares])
     console = new_console()
     console.print(new_table(("cell", "run", "status", *splits), rows, splits))
-    shares = [pair for result in results.values() if result for pair in result.shares.items()]
-    for line in warnings(shares):
+    tested = [pair for result in results.values() if result for pair in result.shares.items()]
+    for line in warnings(tested):
         console.print(line, soft_wrap=True)
 
 

@@ -23,8 +23,8 @@ from weft.studies.study import Picture, Study
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-WORDS = {"layers": "{} layers", "shared": {"yes": "shared", "no": "separate"}}
-"""How labels of a column are written in figures."""
+WORDS = {("shared", "yes"): "shared", ("shared", "no"): "separate"}
+"""By column and label, how figures write it."""
 
 
 def draw(study: Study, results: Results, folder: Path, stem: str) -> list[tuple[Path, str]]:
@@ -126,5 +126,4 @@ def _name(study: Study, line: Line, *without: str) -> str:
 
 
 def _word(column: str, label: str) -> str:
-    words = WORDS.get(column, "{}")
-    return words.format(label) if isinstance(words, str) else words.get(label, label)
+    return WORDS.get((column, label), f"{label} layers" if column == "layers" else label)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-STYLE: dict[str, Any] = {
+STYLE: Any = {
     "font.family": "DejaVu Sans",
     "font.size": 10,
     "axes.titlesize": 10,
@@ -246,7 +246,7 @@ def add_legend(
 
     handles: list[Any] = []
     for name, look in looks.items():
-        dashes = look.dashes if lines else "none"
+        dashes: Any = look.dashes if lines else "none"
         handles.append(
             Line2D([], [], color=look.colour, marker=look.marker, linestyle=dashes, label=name)
         )
@@ -322,7 +322,7 @@ def add_attention_legend(figure: Figure) -> None:
     """The shades of `draw_attention`, below all panels."""
     from matplotlib.patches import Patch
 
-    edge = {"edgecolor": "#999999", "linewidth": 0.5}
+    edge: dict[str, Any] = {"edgecolor": "#999999", "linewidth": 0.5}
     handles = [
         Patch(facecolor="white", label="masked", **edge),
         Patch(facecolor=SHADES[0], label="0", **edge),

@@ -13,7 +13,7 @@ from safetensors.torch import load_file, save_file
 
 import weft
 from weft.errors import WeftError
-from weft.studies import RunReading, read_run
+from weft.studies import RuleExplanation, explain, extract_rules
 from weft.training import Run, RunStore, TrainingConfig, override, stream_config, train
 from weft.training import trace_config as trace_recipe
 from weft.training.supervising import task_of
@@ -58,7 +58,7 @@ def test_compiled_weights_that_are_planted_are_read_as_the_programs_rules(
     hidden = len(weights[0])
     run = made(traced(program, f"model.hidden={hidden},", "model.activation=clipped"), tmp_path)
     plant(run, weights)
-    found = read_run(run)
+    found = extract_rules(run)
     away, units = found.distance, found.distance.units
     assert units is not None
     assert (away.wrong, away.reconstruction) == (0, 0)
@@ -73,7 +73,7 @@ def test_compiled_weights_that_are_planted_are_read_as_the_programs_rules(
 def test_the_states_are_those_that_the_run_was_trained_on(tmp_path: Path) -> None:
     """By the reference interpreter, position by position."""
     config = traced("parity", "seed=3")
-    found = read_run(made(config, tmp_path))
+    found = extract_rules(made(config, tmp_path))
     met: Counter[tuple[Any, ...]] = Counter()
     task: Any = task_of(config)
     for tokens in task.inputs(3, 60):
@@ -91,12 +91,12 @@ def test_the_states_are_those_that_the_run_was_trained_on(tmp_path: Path) -> Non
 
 def test_deep_runs_are_compared_in_function_alone(tmp_path: Path) -> None:
     run = made(traced("parity", "model.hidden=5,4"), tmp_path)
-    found = read_run(run)
+    found = extract_rules(run)
     assert found.distance.units is None
     assert "2 hidden layers of 'relu'" in found.distance.unreadable
     zero = [torch.zeros(n) for n in (5, 4, 8)]
     plant(run, [*zero, torch.zeros(5, 8), torch.zeros(4, 5), torch.zeros(8, 4)])
-    found = read_run(run)
+    found = extract_rules(run)
     moved = sum(
         int(found.states.counts[row])
         for row in range(len(found.states))
@@ -107,7 +107,9 @@ def test_deep_runs_are_compared_in_function_alone(tmp_path: Path) -> None:
 
 def test_a_run_that_shrank_its_weights_has_the_programs_rules_in_them(tmp_path: Path) -> None:
     found = {
-        shrink: read_run(made(traced("parity", *RECIPE, f"supervision.shrink={shrink}"), tmp_path))
+        shrink: extract_rules(
+            made(traced("parity", *RECIPE, f"supervision.shrink={shrink}"), tmp_path)
+        )
         for shrink in ("0", "8e-4")
     }
     assert [one.distance.wrong for one in found.values()] == [0, 0]
@@ -115,22 +117,25 @@ def test_a_run_that_shrank_its_weights_has_the_programs_rules_in_them(tmp_path: 
     assert recovered(found["8e-4"]) >= 5
 
 
-def recovered(found: RunReading) -> int:
+def recovered(found: RuleExplanation) -> int:
     assert found.distance.units is not None
     return found.distance.units.recovered
 
 
 def refused(run: Run, said: str) -> None:
     with pytest.raises(WeftError, match=said) as caught:
-        read_run(run)
+        explain(run)
     assert "\n" not in caught.value.line
 
 
 def test_runs_that_cannot_be_read_say_why(tmp_path: Path) -> None:
     plain = override(TrainingConfig(task="parity"), [*SHORT[:3], "steps=1", "model.layers=1"])
-    refused(made(plain, tmp_path), "was trained from answers, and rules are read from runs from t")
+    refused(
+        made(plain, tmp_path),
+        "no explanation yet for the run .*, which trained parity from answers",
+    )
     whole = override(stream_config("parity", "parity"), [*SHORT, "batch=2", "model.width=8"])
-    refused(made(whole, tmp_path), "was trained from streams")
+    refused(made(whole, tmp_path), "which trained parity from streams")
     counting = made(traced("parity-count(ones=8)", "model.hidden=8,"), tmp_path)
     refused(counting, "categorical variables only")
     run = made(traced("parity"), tmp_path)

@@ -7,7 +7,8 @@ import os
 from pathlib import Path
 
 import pytest
-from test_commands import weft
+
+from command_line import weft
 
 
 def test_an_example_runs_three_ways() -> None:

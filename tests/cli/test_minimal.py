@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_models_command import weft
-from test_startup import HEAVY, command, imported
 
 import weft as package
+from command_line import HEAVY, imported, weft
 from weft.errors import WeftError
 from weft.tasks import TASKS
 from weft.theory.minimal.splits import split_inputs
@@ -177,5 +176,5 @@ def test_unknown_forms_are_refused() -> None:
 
 
 def test_it_needs_no_torch() -> None:
-    run = command("minimal", "parity", "--train", "length<=5", "--size", "20", "--test", "length=9")
-    assert not imported(run) & set(HEAVY)
+    given = ("--train", "length<=5", "--size", "20", "--test", "length=9")
+    assert not imported("minimal", "parity", *given) & HEAVY

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from test_models_command import weft
-from test_startup import HEAVY, command, imported
+
+from command_line import weft
 
 QUICK = ("steps=20", "log_every=5", "parameters.length=6", "parameters.longer=8",
          "evaluation.size=16", "supervision.examples=50")  # fmt: skip
@@ -73,7 +73,3 @@ def test_mistakes_are_one_line(arguments: tuple[str, ...], said: str) -> None:
     error = weft(*arguments, code=2)
     assert error.count("\n") == 1
     assert said in error
-
-
-def test_the_help_needs_no_torch() -> None:
-    assert not imported(command("traces", "--help")) & set(HEAVY)

@@ -1,4 +1,4 @@
-"""The command line as a person uses it."""
+"""`weft run` on programs and on compiled models."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from command_line import execute
+from command_line import weft
 
 PROGRAM = '''
 import weft
@@ -22,17 +22,6 @@ class Swap(weft.Program):
     def step(z):
         z.bit = 1 - z.bit
 '''
-
-
-def weft(*arguments: str, code: int = 0) -> str:
-    done = execute(arguments)
-    assert done.code == code, done.stderr
-    return done.stdout if code == 0 else done.stderr
-
-
-def test_list_names_every_program_with_an_example_that_runs() -> None:
-    for entry in json.loads(weft("list", "--json")):
-        weft("run", entry["name"], entry["example"])
 
 
 def test_run_prints_outputs_result_and_layers_as_json() -> None:
@@ -75,23 +64,6 @@ def test_a_program_in_a_file_runs(tmp_path: Path) -> None:
         assert json.loads(weft("run", name, "ab", "--json"))["outputs"] == [1, 0]
     assert "bit" in weft("rules", str(path))
     assert "Turns every bit over" in weft("show", str(path))
-
-
-def test_rules_are_printed_counted_and_compared() -> None:
-    assert "7 rules, 4 of them reset heads" in weft("rules", "parity")
-    assert json.loads(weft("rules", "parity", "--json"))["count"] == 7
-    assert "2 guarded updates" in weft("rules", "parity", "--updates")
-    assert "z.parity ^= z.parity_left" in weft("rules", "parity", "--by-line")
-    assert "7 in both" in weft("rules", "parity", "--diff", "parity-absolute")
-    assert "no two rules overlap" in weft("rules", "parity", "--check")
-    assert "; 3 shown (--limit)" in weft("rules", "addition", "--limit", "3")
-
-
-def test_show_says_what_is_in_a_program() -> None:
-    text = weft("show", "parity")
-    for part in ("parity_left", "until done = 1", "7, 4 of them", "class Parity"):
-        assert part in text
-    assert json.loads(weft("show", "parity", "--json"))["rules"] == 7
 
 
 def test_a_picture_is_written(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""`weft sweep`: every combination once."""
+"""`weft sweep`: every combination once; `weft study`: lists, runs, reports."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from test_models_command import weft
 
+from command_line import weft
 from weft.errors import WeftError
 from weft.training import RunStore
 from weft.training.launch.sweep import cells, read_sweep
@@ -76,3 +76,34 @@ def test_files_that_make_no_sense_are_refused(tmp_path: Path, text: str, said: s
     file.write_text(text)
     with pytest.raises(WeftError, match=said):
         read_sweep(file)
+
+
+SMALL = ("--only", "8", "--only", "yes", "--only", "absolute", "--set", "steps=2",
+         "--set", "batch=8", "--set", "evaluation.size=32", "--set", "model.loops=2",
+         "--set", "fused=false")  # fmt: skip
+"""Two steps are not worth compiling for."""
+
+
+def test_it_lists_studies() -> None:
+    listed = weft("study")
+    assert "parity" in listed
+    assert "table 5" in listed
+    assert [entry["name"] for entry in json.loads(weft("study", "--json"))] == ["parity", "scan"]
+
+
+def test_a_study_runs_reports_and_runs_nothing_twice(tmp_path: Path) -> None:
+    common = ("study", "parity", *SMALL, "--runs", str(tmp_path / "runs"), "--device", "cpu")
+    assert "50%" in weft(*common, "--out", str(tmp_path / "out"))  # the paper's
+    page = (tmp_path / "out" / "parity-small.md").read_text()
+    assert (
+        "weft study parity --scale small --only 8 --only yes --only absolute --set steps=2" in page
+    )
+    result = next((tmp_path / "runs").glob("*/result.json"))
+    before = result.stat().st_mtime_ns
+    again = json.loads(weft(*common, "--json"))
+    assert again["lines"][0]["statuses"] == ["done"]
+    assert result.stat().st_mtime_ns == before
+
+
+def test_changes_without_a_value_are_refused() -> None:
+    assert "changes nothing" in weft("study", "parity", "--set", "steps", code=2)

@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
-from test_models_command import weft
-from test_startup import HEAVY, command, imported
 
+from command_line import HEAVY, imported, weft
 from weft.programs import LIBRARY
 from weft.tasks import TASKS, named, task
 
@@ -45,4 +44,4 @@ def test_parameters_are_taken() -> None:
 
 
 def test_it_needs_no_torch() -> None:
-    assert not imported(command("tasks", "parity", "length=12")) & set(HEAVY)
+    assert not imported("tasks", "parity", "length=12") & HEAVY

@@ -2,35 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import json
-import sys
 from typing import Any
-from unittest import mock
 
 import pytest
 import torch
-from test_startup import HEAVY, command, imported
 
-from weft.cli import main
+from command_line import weft
 from weft.models import PRESETS, TransformerConfig, build, config_from_dict, preset
 from weft.models.catalogue import mechanism, mechanisms, parameters_of
 from weft.models.config import ATTENTIONS, CHOICES, POSITIONS
-
-
-def weft(*arguments: str, code: int = 0) -> str:
-    """What a command prints; in this process, which has imported torch already."""
-    out, err = io.StringIO(), io.StringIO()
-    with (
-        mock.patch.object(sys, "argv", ["weft", *arguments]),
-        contextlib.redirect_stdout(out),
-        contextlib.redirect_stderr(err),
-        pytest.raises(SystemExit) as end,
-    ):
-        main()
-    assert (end.value.code or 0) == code, err.getvalue()
-    return out.getvalue() if code == 0 else err.getvalue()
 
 
 def found(*arguments: str) -> dict[str, Any]:
@@ -134,10 +115,6 @@ def test_nonsense_is_one_line_and_exit_code_2(arguments: list[str], part: str) -
     message = weft("models", *arguments, code=2)
     assert part.lower() in message.lower()
     assert len(message.splitlines()) == 1
-
-
-def test_help_needs_nothing_heavy() -> None:
-    assert not imported(command("models", "--help")) & {*HEAVY, "numpy"}
 
 
 def test_every_activation_has_its_formula() -> None:

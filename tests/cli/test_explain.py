@@ -1,4 +1,4 @@
-"""`weft read` as a person uses it."""
+"""`weft explain`: rules out of runs trained from traces."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_models_command import weft
-from test_startup import HEAVY, command, imported
 
+from command_line import weft
 from weft.training import RunStore
 
 QUICK = ("parameters.length=6", "parameters.longer=8", "evaluation.size=16",
@@ -37,7 +36,7 @@ def learned(runs: Path) -> str:
 
 
 def asked(runs: Path, name: str, *more: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(weft("read", name, "--runs", str(runs), "--json", *more))
+    found: dict[str, Any] = json.loads(weft("explain", name, "--runs", str(runs), "--json", *more))
     return found
 
 
@@ -56,7 +55,7 @@ def test_every_unit_and_every_rule_is_accounted_for(runs: Path, learned: str) ->
 
 def test_the_text_says_what_the_json_says(runs: Path, learned: str) -> None:
     units = asked(runs, learned)["units"]
-    text = weft("read", learned, "--runs", str(runs))
+    text = weft("explain", learned, "--runs", str(runs))
     lines = text.splitlines()
     assert lines[0] == f"run           {learned}, done"
     assert "traces        parity, on 60 inputs of parity" in lines
@@ -69,11 +68,11 @@ def test_the_text_says_what_the_json_says(runs: Path, learned: str) -> None:
     for rule in units["missing"]:
         assert f"missing       {rule}" in lines
     lost = sum(len(one["units"]) for one in units["no_rule"])
-    assert f" {len(units['idle'])} idle, {lost} no rule" in text
+    assert f" {len(units['idle'])} idle, {lost} not a rule" in text
     weights, compiled = units["weights"], units["compiled"]
-    assert f"{weights['l1']:.2f} from the compiled by L1, {weights['l2']:.2f} by L2" in text
+    assert f"weights {weights['l1']:.2f} (L1), {weights['l2']:.2f} (L2)" in text
     assert (compiled["l1"], round(compiled["l2"] ** 2)) == (31, 43)  # see docs/optimum.md
-    short = weft("read", learned, "--runs", str(runs), "--limit", "0")
+    short = weft("explain", learned, "--runs", str(runs), "--limit", "0")
     assert f"program       and {units['recovered']} more (--limit)" in short
 
 
@@ -89,29 +88,28 @@ def test_a_deep_run_says_why_no_rules_are_read(runs: Path) -> None:
     found = asked(runs, name)
     assert found["units"] is None
     assert found["wrong"] > 0
-    text = weft("read", name, "--runs", str(runs))
+    text = weft("explain", name, "--runs", str(runs))
     assert "feed-forward  6 x 5 ReLUs" in text
-    assert f"rules         7 fire; none are read: {found['unreadable']}" in text
+    assert f"rules         7 fire; none are extracted: {found['unreadable']}" in text
 
 
 def test_mistakes_are_one_line(runs: Path) -> None:
     for arguments, said in (
-        (("model.layers=1", "model.width=8", "model.heads=2"), "was trained from answers"),
+        (
+            ("model.layers=1", "model.width=8", "model.heads=2"),
+            "which trained parity from answers. These can be explained: runs trained",
+        ),
         (("--traces", "parity-sum(ones=8)", "--small", "model.hidden=4,"), "categorical"),
     ):
-        error = weft("read", trained(runs, *arguments), "--runs", str(runs), code=2)
+        error = weft("explain", trained(runs, *arguments), "--runs", str(runs), code=2)
         assert error.count("\n") == 1
         assert said in error
-    assert "there is no run 'zzz'" in weft("read", "zzz", "--runs", str(runs), code=2)
+    assert "there is no run 'zzz'" in weft("explain", "zzz", "--runs", str(runs), code=2)
 
 
 def test_a_run_without_weights_is_named(tmp_path: Path, runs: Path, learned: str) -> None:
     config = (RunStore(runs).find(learned).folder / "config.json").read_text()
     (tmp_path / learned).mkdir()
     (tmp_path / learned / "config.json").write_text(config)
-    error = weft("read", learned, "--runs", str(tmp_path), code=2)
+    error = weft("explain", learned, "--runs", str(tmp_path), code=2)
     assert error == f"weft: the run {learned} has no weights yet. Train it first\n"
-
-
-def test_the_help_needs_no_torch() -> None:
-    assert not imported(command("read", "--help")) & set(HEAVY)
