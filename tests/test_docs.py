@@ -1,7 +1,7 @@
-"""The pages say what is so: their Python runs, their commands print what is shown, links lead on.
+"""The pages are correct: their Python runs, their commands print what is shown, their links work.
 
 Python blocks of a page are executed from top to bottom in one namespace. A block whose first line
-is `# name.py` is a file as well, which the commands below it find in their folder.
+is `# name.py` is also written to a file, for the commands below it.
 """
 
 from __future__ import annotations
@@ -162,15 +162,40 @@ def test_the_comparison_tells_right_from_wrong() -> None:
 
 
 def test_the_readme_is_one_screen() -> None:
-    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 150
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 100
+
+
+def prose(page: Path) -> str:
+    """A page without its fenced blocks."""
+    return FENCE.sub("", page.read_text(encoding="utf-8"))
+
+
+def anchors(page: Path) -> set[str]:
+    """The link targets that GitHub makes of a page's headings."""
+    headings = re.findall(r"^#+ (.+)$", prose(page), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=label)
-def test_links_lead_to_files(page: Path) -> None:
-    for found in LINK.finditer(FENCE.sub("", page.read_text(encoding="utf-8"))):
-        target = (found[1] or found[2]).split("#")[0]
-        if target and "://" not in target:
-            assert (page.parent / target).exists(), target
+def test_links_lead_to_files_and_headings(page: Path) -> None:
+    for link in LINK.finditer(prose(page)):
+        name, _, anchor = (link[1] or link[2]).partition("#")
+        if "://" in name:
+            continue
+        target = page.parent / name if name else page
+        assert target.exists(), link[0]
+        assert not anchor or anchor in anchors(target), link[0]
+
+
+def test_every_reference_has_bibtex() -> None:
+    page = " ".join((ROOT / "docs" / "references.md").read_text(encoding="utf-8").split())
+    bibliography = (ROOT / "docs" / "references.bib").read_text(encoding="utf-8")
+    keys = re.findall(r"^@\w+\{(\w+),$", bibliography, re.MULTILINE)
+    titles = re.findall(r"^  title = \{\{(.+)\}\},$", bibliography, re.MULTILINE)
+    preprints = re.findall(r"^  eprint = \{(.+)\},$", bibliography, re.MULTILINE)
+    assert len(keys) == len(set(keys)) == len(titles) == page.count("### ")
+    assert [title for title in titles if f"*{title}*" not in page] == []
+    assert [number for number in preprints if f"[arXiv:{number}]" not in page] == []
 
 
 def test_the_map_names_every_page() -> None:
