@@ -17,7 +17,7 @@ from measure import Figure, seconds
 from weft.tasks import task
 from weft.training import collect, override, trace_config
 from weft.training.program_task import ProgramTask
-from weft.training.supervising import learner_of, task_of
+from weft.training.supervision import learner_of, task_of
 
 INPUTS, FEW, STEPS = 10_000, 20, 200
 

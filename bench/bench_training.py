@@ -24,7 +24,16 @@ from torch.nn.functional import cross_entropy, scaled_dot_product_attention
 
 from measure import Figure
 from weft.tasks import Task, task
-from weft.training import EvaluationConfig, Record, TrainingConfig, Watcher, cells, sweep, train
+from weft.training import (
+    Callback,
+    EvaluationConfig,
+    Record,
+    TrainingConfig,
+    cells,
+    model_config,
+    sweep,
+    train,
+)
 from weft.training.data import Tensors, tensors_of
 
 KILLS = 20
@@ -63,26 +72,26 @@ def _compared(
     ]
 
 
-class Halfway(Watcher):
+class Halfway(Callback):
     """The time of the second half of a run."""
 
     def __init__(self, step: int) -> None:
         self.step, self.times = step, [0.0, 0.0]
 
-    def logged(self, record: Record) -> None:
+    def on_record(self, record: Record) -> None:
         self.times[int(record.step > self.step)] = time.perf_counter()
 
 
 def _by_engine(config: TrainingConfig, steps: int) -> float:
     clock = Halfway(steps)
     with tempfile.TemporaryDirectory() as folder:
-        train(config, runs=folder, device="cpu", watcher=clock)
+        train(config, runs=folder, device="cpu", callbacks=[clock])
     return steps / (clock.times[1] - clock.times[0])
 
 
 def _by_hand(config: TrainingConfig, steps: int, ahead: bool) -> float:
     made = task(config.task)
-    shape = config.model_config(made)
+    shape = model_config(config, made)
     batches: Iterable[Tensors] = (_batch(made, config, step) for step in range(2 * steps))
     batches = list(batches) if ahead else batches
     model = Plain(shape, causal=shape.causal)
@@ -102,7 +111,7 @@ def _by_hand(config: TrainingConfig, steps: int, ahead: bool) -> float:
 
 def _batch(made: Task, config: TrainingConfig, step: int) -> Tensors:
     found = made.batch("train", 0, step + 1, config.batch).trimmed()
-    return tensors_of(found, config.model_config(made))
+    return tensors_of(found, model_config(config, made))
 
 
 class Plain(nn.Module):

@@ -18,12 +18,13 @@ from weft.studies import study
 from weft.training import TrainingConfig
 from weft.training.data import Tensors, tensors_of
 from weft.training.learner import Learner
-from weft.training.trainer import task_of
+from weft.training.supervision import learner_of as learner_for
+from weft.training.supervision import task_of
 
 WAYS = {
     "plain": (False, False),
-    "fused": (True, False),
-    "graphed": (False, True),
+    "torch_compile": (True, False),
+    "cuda_graphs": (False, True),
     "both": (True, True),
 }
 ROWS = {
@@ -36,7 +37,7 @@ STEPS = 50
 def learner_of(config: TrainingConfig) -> tuple[Learner, list[Tensors]]:
     """A model in training, and a few batches for it."""
     task = task_of(config)
-    learner = Learner(config, config.model_config(task), torch.device("cuda"))
+    learner = learner_for(config, task, torch.device("cuda"))
     batches = [
         tensors_of(task.batch("train", 0, step, config.batch), learner.model.config).to(
             learner.device
@@ -77,9 +78,9 @@ def main() -> None:
         for labels in ROWS[name]:
             row, cell = study(name).only(labels).cells("small", {"steps": 10**6})[0]
             shown = []
-            for way, (fused, graphed) in WAYS.items():
+            for way, (torch_compile, cuda_graphs) in WAYS.items():
                 torch._dynamo.reset()
-                config = replace(cell.config, fused=fused, graphed=graphed)
+                config = replace(cell.config, torch_compile=torch_compile, cuda_graphs=cuda_graphs)
                 learner, batches = learner_of(config)
                 steps(learner, batches, 10)
                 taken = seconds(lambda: steps(learner, batches, STEPS))  # noqa: B023

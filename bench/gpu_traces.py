@@ -15,22 +15,24 @@ from __future__ import annotations
 import argparse
 import json
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 import torch
 
+from weft.statistics import Share
 from weft.training import (
+    Callback,
     Record,
     RunStore,
     TrainingConfig,
-    Watcher,
     override,
     stream_config,
     trace_config,
     train,
 )
 from weft.training.environment import device_of
-from weft.training.supervising import learner_of, task_of
+from weft.training.supervision import learner_of, task_of
 
 PROGRAMS = {
     "relative": "parity",
@@ -44,13 +46,13 @@ TARGET = 120.0
 TESTS = 2048
 
 
-class Pace(Watcher):
+class Pace(Callback):
     """A line every so many seconds."""
 
     def __init__(self) -> None:
         self._told = time.perf_counter()
 
-    def logged(self, record: Record) -> None:
+    def on_record(self, record: Record) -> None:
         if time.perf_counter() - self._told > 20:
             self._told = time.perf_counter()
             pace = 1000 * record.seconds / record.step
@@ -58,8 +60,8 @@ class Pace(Watcher):
                 f"  step {record.step:,}  loss {record.loss:.3g}  {pace:.2f} ms a step", flush=True
             )
 
-    def evaluated(self, step: int, accuracy: object) -> None:
-        print(f"  step {step:,}  {accuracy}", flush=True)
+    def on_evaluation(self, step: int, shares: Mapping[str, Share]) -> None:
+        print(f"  step {step:,}  {shares}", flush=True)
 
 
 def config_of(what: str, given: argparse.Namespace) -> TrainingConfig:
@@ -70,7 +72,7 @@ def config_of(what: str, given: argparse.Namespace) -> TrainingConfig:
         config = trace_config("parity", PROGRAMS[what], small=given.small)
         captured = given.device == "cuda" and not given.plain
         quick = str(captured).lower()
-        changes = [f"graphed={quick}", f"tf32={quick}", f"evaluation.size={TESTS}"]
+        changes = [f"cuda_graphs={quick}", f"tf32={quick}", f"evaluation.size={TESTS}"]
         config = override(config, changes)
     return override(config, given.changes)
 
@@ -83,7 +85,7 @@ def one(what: str, given: argparse.Namespace) -> tuple[float, ...]:
         flush=True,
     )
     began = time.perf_counter()
-    result = train(config, runs=given.runs, device=given.device, watcher=Pace())
+    result = train(config, runs=given.runs, device=given.device, callbacks=[Pace()])
     whole = time.perf_counter() - began
     found = tuple(round(100 * result.accuracy.get(split, float("nan")), 1) for split in SPLITS)
     print(f"  {result.status}: learning {result.seconds:.1f} s, all {whole:.1f} s; "
@@ -105,7 +107,7 @@ def errors(given: argparse.Namespace) -> None:
     device = device_of(given.device)
     losses = []
     for captured in ("false", "true"):
-        changes = [f"graphed={captured}", f"tf32={captured}", *given.changes]
+        changes = [f"cuda_graphs={captured}", f"tf32={captured}", *given.changes]
         config = override(trace_config("parity", "parity"), changes)
         made = task_of(config)
         torch.manual_seed(0)

@@ -22,8 +22,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from gpu_models import Training, seconds
 from weft.models import Transformer, initialise
-from weft.training import EvaluationConfig, Record, TrainingConfig, Watcher, train
-from weft.training.trainer import task_of
+from weft.training import Callback, EvaluationConfig, Record, TrainingConfig, train
+from weft.training.supervision import model_config, task_of
 
 STEPS, SKIPPED, ROWS = 1000, 50, 64
 CONFIG = TrainingConfig(
@@ -31,7 +31,7 @@ CONFIG = TrainingConfig(
     parameters={"length": 511, "longer": 512},
     preset="small",
     bf16=True,
-    fused=True,
+    torch_compile=True,
     steps=STEPS,
     batch=ROWS,
     log_every=20,
@@ -39,20 +39,20 @@ CONFIG = TrainingConfig(
 )
 
 
-class Clock(Watcher):
+class Clock(Callback):
     """Notes when the first steps are over."""
 
     def __init__(self) -> None:
         self.began = 0.0
 
-    def logged(self, record: Record) -> None:
+    def on_record(self, record: Record) -> None:
         if not self.began and record.step >= SKIPPED:
             self.began, self.step = time.perf_counter(), record.step
 
 
 def bare(width: int) -> float:
     """Tokens a second of the model alone."""
-    model = initialise(Transformer(CONFIG.model_config(task_of(CONFIG)))).cuda().fused()
+    model = initialise(Transformer(model_config(CONFIG, task_of(CONFIG)))).cuda().fused()
     training = Training(model, width, ROWS)
     training.tokens %= model.config.vocabulary
     for _ in range(10):
@@ -64,7 +64,7 @@ def end_to_end(width: int) -> float:
     """Tokens a second of a whole run."""
     clock = Clock()
     with tempfile.TemporaryDirectory() as folder:
-        result = train(CONFIG, runs=folder, device="cuda", watcher=clock, save_every=10)
+        result = train(CONFIG, runs=folder, device="cuda", callbacks=[clock], save_every=10)
     passed = time.perf_counter() - clock.began
     shown = ", ".join(f"{split} {value:.0%}" for split, value in result.accuracy.items())
     print(f"{result.status} after {result.step} steps: {shown}")

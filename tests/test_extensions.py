@@ -113,12 +113,21 @@ class Squared(AttentionMechanism):
 '''
 
 CALLBACK = """
-from weft.training import Watcher
+from weft.training import Callback
 
 
-class Quiet(Watcher):
+class Quiet(Callback):
     def __init__(self, every=1):
         self.every = every
+"""
+
+EXECUTOR = """
+from weft.training import Executor, train
+
+
+class Here(Executor):
+    def __call__(self, config, runs):
+        return train(config, runs=runs, device="cpu")
 """
 
 SOURCES = {
@@ -127,6 +136,7 @@ SOURCES = {
     "position": ("Steps", POSITION),
     "attention": ("Squared", ATTENTION),
     "callback": ("Quiet", CALLBACK),
+    "executor": ("Here", EXECUTOR),
 }
 
 

@@ -318,11 +318,29 @@ def _converted(value: Any, hint: Any, key: str) -> Any:
     """A value of the declared type, from text or from a value that has it already."""
     if isinstance(value, str):
         return parse(value, hint, key)
-    if hint is int and isinstance(value, float) and value.is_integer():
-        return int(value)  # TOML reads 2e4 as a float
+    value = _as_number(value, hint)
     if not _fits(value, hint):
         raise WeftError(f"{key} cannot be {_shown(value)}", remedy=f"Give {_described(hint)}")
     return frozen(value)
+
+
+def _as_number(value: Any, hint: Any) -> Any:
+    """A value with its numbers as the declared type has them, as `parse` returns them.
+
+    So 1 and 1.0 give the same config, with the same hash.
+    """
+    origin, inner = typing.get_origin(hint), typing.get_args(hint)
+    if origin in (typing.Union, types.UnionType):
+        return _as_number(value, next(kind for kind in inner if kind is not type(None)))
+    if origin is tuple and isinstance(value, list | tuple):
+        kinds = [inner[0]] * len(value) if inner[-1] is Ellipsis else inner
+        pairs = zip(value, kinds, strict=False)
+        return value if len(kinds) != len(value) else [_as_number(v, kind) for v, kind in pairs]
+    if hint is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if hint is int and isinstance(value, float) and value.is_integer():
+        return int(value)  # TOML reads 2e4 as a float
+    return value
 
 
 # Values from text

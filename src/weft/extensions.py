@@ -125,8 +125,15 @@ POINTS = {
         ExtensionPoint(
             "callback",
             "weft.callbacks",
-            "weft.training.callbacks:Watcher",
-            "weft.training.Watcher",
+            "weft.training.callbacks:Callback",
+            "weft.training.Callback",
+            instances=True,
+        ),
+        ExtensionPoint(
+            "executor",
+            "weft.executors",
+            "weft.training.launch.executor:Executor",
+            "weft.training.Executor",
             instances=True,
         ),
     )
@@ -146,7 +153,7 @@ def register(kind: str, name: str, value: Any = None) -> Any:
     """Make a class known by a name: `register("task", "doubling", Doubling)`, or as a decorator.
 
     Args:
-        kind: one of program, task, position, attention and callback.
+        kind: one of program, task, position, attention, callback and executor.
         name: letters, digits, - and _. Built-in names cannot be replaced; one's own can, so that a
             notebook cell can be run again.
         value: the class; left out, a decorator for the class is returned.

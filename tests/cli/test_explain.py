@@ -31,7 +31,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def learned(runs: Path) -> str:
     """Some rules are in its weights, and some units are none."""
     return trained(runs, "--traces", "parity", "--small", "model.hidden=64,", "batch=32",
-                   "optimiser.lr=0.1", "supervision.weigh=states", "supervision.shrink=8e-4",
+                   "optimiser.lr=0.1", "supervision.sample_by=states", "supervision.l1=8e-4",
                    "steps=2000")  # fmt: skip
 
 

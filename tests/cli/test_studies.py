@@ -32,7 +32,7 @@ log_every = 1
 
 def test_the_grid_is_all_combinations_and_the_last_key_varies_fastest() -> None:
     found = cells("parity", {"steps": 5}, {"batch": [4, 8], "seed": [0, 1, 2]})
-    assert [cell.varied for cell in found][:4] == [
+    assert [cell.label for cell in found][:4] == [
         ("batch=4", "seed=0"), ("batch=4", "seed=1"), ("batch=4", "seed=2"), ("batch=8", "seed=0"),
     ]  # fmt: skip
     assert {cell.config.steps for cell in found} == {5}
@@ -66,7 +66,7 @@ def test_a_sweep_runs_every_cell_once_and_goes_on_where_it_was(tmp_path: Path) -
     [
         ("steps = 3", "unknown part 'steps'"),
         ("[grid]\nseed = [0]", "names no task"),
-        ('task = "parity"\n[grid]\nseed = 0', "no list of values"),
+        ('task = "parity"\n[grid]\nseed = 0', "not a list of values"),
         ('task = "parity"\n[all]\nstpes = 3', "'stpes'"),
         ("task =", "is not TOML"),
     ],
@@ -80,7 +80,7 @@ def test_files_that_make_no_sense_are_refused(tmp_path: Path, text: str, said: s
 
 SMALL = ("--only", "8", "--only", "yes", "--only", "absolute", "--set", "steps=2",
          "--set", "batch=8", "--set", "evaluation.size=32", "--set", "model.loops=2",
-         "--set", "fused=false")  # fmt: skip
+         "--set", "torch_compile=false")  # fmt: skip
 """Two steps are not worth compiling for."""
 
 

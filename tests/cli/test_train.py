@@ -14,7 +14,7 @@ from training_runs import at, send, usual_handlers
 from command_line import weft
 from weft.cli import COMMANDS, function_of
 from weft.tasks import TASKS
-from weft.training import RunStore, TrainingConfig
+from weft.training import RunStore, TrainingConfig, model_config
 from weft.training.learner import Learner
 
 QUICK = (
@@ -177,6 +177,6 @@ def test_every_share_has_n_and_an_interval_and_few_tests_a_warning(runs: Path) -
 def test_a_config_can_be_made_for_every_task() -> None:
     for name, kind in TASKS.items():
         task = kind()
-        model = TrainingConfig(task=name).model_config(task)
+        model = model_config(TrainingConfig(task=name), task)
         assert model.vocabulary == len(task.vocabulary)
         assert model.outputs == task.outputs

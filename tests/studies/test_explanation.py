@@ -10,18 +10,18 @@ from typing import Any
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
+from weft.training.supervision import task_of
 
 import weft
 from weft.errors import WeftError
 from weft.studies import RuleExplanation, explain, extract_rules
 from weft.training import Run, RunStore, TrainingConfig, override, stream_config, train
 from weft.training import trace_config as trace_recipe
-from weft.training.supervising import task_of
 
 SHORT = ("parameters.length=6", "parameters.longer=8", "evaluation.size=16",
          "supervision.examples=60", "steps=2", "log_every=1")  # fmt: skip
 RECIPE = ("model.hidden=64,", "batch=32", "steps=2000", "optimiser.lr=0.1", "log_every=100",
-          "supervision.weigh=states", "supervision.shrink=8e-4")  # fmt: skip
+          "supervision.sample_by=states", "supervision.l1=8e-4")  # fmt: skip
 
 
 def traced(program: str, *changes: str) -> TrainingConfig:
@@ -107,9 +107,7 @@ def test_deep_runs_are_compared_in_function_alone(tmp_path: Path) -> None:
 
 def test_a_run_that_shrank_its_weights_has_the_programs_rules_in_them(tmp_path: Path) -> None:
     found = {
-        shrink: extract_rules(
-            made(traced("parity", *RECIPE, f"supervision.shrink={shrink}"), tmp_path)
-        )
+        shrink: extract_rules(made(traced("parity", *RECIPE, f"supervision.l1={shrink}"), tmp_path))
         for shrink in ("0", "8e-4")
     }
     assert [one.distance.wrong for one in found.values()] == [0, 0]

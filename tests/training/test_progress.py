@@ -11,9 +11,9 @@ from rich.console import Console
 from training_runs import small
 
 from weft.models import Transformer, preset
+from weft.statistics import Share
 from weft.training import Record, train
-from weft.training.peak import matmul_peak, token_cost
-from weft.training.progress import Display
+from weft.training.progress import Display, matmul_peak, token_cost
 
 CPU = torch.device("cpu")
 
@@ -22,29 +22,53 @@ CPU = torch.device("cpu")
 def test_a_run_shows_how_it_goes(terminal: bool, tmp_path: Path) -> None:
     text = io.StringIO()
     display = Display(CPU, Console(file=text, force_terminal=terminal, width=200))
-    result = train(small(), runs=tmp_path, device="cpu", watcher=display)
+    result = train(small(), runs=tmp_path, device="cpu", callbacks=[display])
     shown = text.getvalue()
+    count = f"n={result.tests['train']}"
     for word in ("loss ", "tokens/s", "of peak", "left", f"train {result.accuracy['train']:.1%}"):
         assert word in shown
+    assert count in shown
     assert "done after 60 steps" in shown
     assert ("\x1b" in shown) == terminal
 
 
-def test_time_left_and_share_of_the_peak_are_sums() -> None:
-    display = Display(CPU, Console(file=io.StringIO()))
-    config = small("steps=100", "batch=10")
-    model = preset("nano", vocabulary=5)
-    display.started(config, model, 0)
+def display_at(step: int, *, steps: int = 100, width: int = 80) -> Display:
+    """A display after two records, the last of them at a step."""
+    display = Display(CPU, Console(file=io.StringIO(), width=width))
+    display.on_start(small(f"steps={steps}", "batch=10"), preset("nano", vocabulary=5), 0)
     display.peak = 1e9
-    for step in (10, 20):
-        record = Record(
-            step=step, loss=1.0, lr=0.1, tokens=step * 10 * 32, seconds=5.0 + step / 2,
-            tokens_per_second=100.0,
+    for at in (step // 2, step):
+        display.on_record(
+            Record(
+                step=at, loss=1.0, lr=0.1, tokens=at * 10 * 32, seconds=5.0 + at / 2,
+                tokens_per_second=100.0,
+            )
         )  # fmt: skip
-        display.logged(record)
-    assert display.left(record) == pytest.approx(40)
-    assert "0:40 left" in display.said()
-    assert display.share(record) == pytest.approx(100 * token_cost(model, 32) / 1e9)
+    return display
+
+
+def test_time_left_and_share_of_the_peak_are_sums() -> None:
+    display = display_at(20)
+    assert display.record is not None
+    assert display.left(display.record) == pytest.approx(40)
+    assert "0:40 left" in display.line(80)
+    cost = token_cost(preset("nano", vocabulary=5), 32)
+    assert display.peak_share(display.record) == pytest.approx(100 * cost / 1e9)
+
+
+@pytest.mark.parametrize("splits", range(8))
+@pytest.mark.parametrize("same", [True, False])
+def test_lines_fit_eighty_columns_and_say_n(splits: int, same: bool) -> None:
+    display = display_at(1_000_000, steps=2_000_000)
+    shares = {f"split-{n}": Share(n, 1024 if same else 1024 + n) for n in range(splits)}
+    display.on_evaluation(1_000_000, shares)
+    file = display.console.file
+    assert isinstance(file, io.StringIO)
+    (line,) = file.getvalue().splitlines()
+    assert len(line) <= 80
+    if splits:
+        assert "split-0 0.0%" in line
+        assert "1,024" in line
 
 
 def test_a_token_costs_what_its_products_cost() -> None:

@@ -18,8 +18,10 @@ import numpy as np
 from safetensors.numpy import load_file
 
 from weft.training import (
+    Callback,
     EvaluationConfig,
     OptimiserConfig,
+    Record,
     ScheduleConfig,
     TrainingConfig,
     override,
@@ -98,3 +100,41 @@ def at(call: int, act: Callable[[], None], inner: Callable[..., Any]) -> Callabl
         return inner(*arguments, **named)
 
     return changed
+
+
+def same(one: Path, other: Path) -> None:
+    """Whether two finished runs wrote the same weights and records."""
+    for file in ("model", "ema"):
+        mine, its = weights(one, file), weights(other, file)
+        assert mine.keys() == its.keys()
+        assert all((mine[key] == its[key]).all() for key in mine)
+    assert lines(one) == lines(other)
+    assert lines(one, "evaluations.jsonl") == lines(other, "evaluations.jsonl")
+    results = [json.loads((run / "result.json").read_text()) for run in (one, other)]
+    for result in results:
+        result.pop("seconds")
+    assert results[0] == results[1]
+    for name in ("train", "longer", "more-ones"):
+        assert (one / f"predictions/{name}.npz").exists()
+
+
+class Cut(BaseException):
+    """Something that nobody catches."""
+
+
+class Cutting(Callback):
+    """Ends a run in the middle of anything."""
+
+    def __init__(self, at: int) -> None:
+        self.left = at
+
+    def on_record(self, record: Record) -> None:
+        self._count()
+
+    def on_evaluation(self, step: int, shares: object) -> None:
+        self._count()
+
+    def _count(self) -> None:
+        self.left -= 1
+        if self.left == 0:
+            raise Cut

@@ -35,7 +35,7 @@ def explain_command(
     writes a new value in place of an old one. An extracted rule is either one of the program's, or
     does the same as one on all training states (alike), or neither (extra). Rules are extracted
     from one hidden layer of ReLUs; deeper feed-forwards are compared only in their function. An L1
-    penalty in training (supervision.shrink) leaves rules that can be extracted; without it there
+    penalty in training (supervision.l1) leaves rules that can be extracted; without it there
     are hardly any. Other runs have no explanation yet.
 
     Examples:

@@ -28,7 +28,21 @@ if TYPE_CHECKING:
 
     from weft.studies import Study
     from weft.studies.results import Results
+    from weft.training.launch.executor import Executor
     from weft.training.launch.sweep import Cell
+
+Devices = Annotated[
+    str,
+    typer.Option("--devices", help="Devices that the processes use in turn, as in cuda:0,cuda:1."),
+]
+ExecutorName = Annotated[
+    str,
+    typer.Option(
+        "--executor",
+        metavar="NAME",
+        help="Your executor, as path/file.py:Class.",
+    ),
+]
 
 
 def sweep_command(
@@ -38,6 +52,8 @@ def sweep_command(
     jobs: Jobs = 1,
     runs: Runs = Path("runs"),
     device: Device = "auto",
+    devices: Devices = "",
+    executor: ExecutorName = "",
     list_only: Annotated[
         bool, typer.Option("--list", help="Show the runs and their status; train nothing.")
     ] = False,
@@ -69,18 +85,30 @@ def sweep_command(
 
     output_folder(runs, option="--runs")
     check_device(device)
+    chosen = _executor(executor, jobs, devices or device)
     cells = read_sweep(file)
     if list_only:
         statuses = {cell.config.hash: Run(runs / cell.config.hash).status for cell in cells}
     else:
-        statuses = _train(cells, file.stem, runs, jobs, device, json)
+        statuses = _train(cells, file.stem, runs, chosen, json)
     _print_sweep(cells, statuses, runs, json)
     if not list_only and any(status not in GOOD for status in statuses.values()):
         raise typer.Exit(1)
 
 
+def _executor(name: str, jobs: int, devices: str) -> Executor:
+    """The user's executor if one is named; local processes otherwise."""
+    from weft.extensions import find, make
+    from weft.training.launch.executor import LocalProcesses
+
+    if name:
+        result: Executor = make("executor", name, find("executor", name))
+        return result
+    return LocalProcesses(jobs, [device.strip() for device in devices.split(",")])
+
+
 def _train(
-    cells: Sequence[Cell], title: str, runs: Path, jobs: int, device: str, quiet: bool
+    cells: Sequence[Cell], title: str, runs: Path, executor: Executor, quiet: bool
 ) -> dict[str, str]:
     """Train all cells, with a progress bar; gives the status of each run."""
     from rich.progress import Progress
@@ -92,8 +120,7 @@ def _train(
         return sweep(
             cells,
             runs=runs,
-            jobs=jobs,
-            device=device,
+            executor=executor,
             ended=lambda cell, status: bar.advance(task),
         )
 
@@ -108,14 +135,14 @@ def _print_sweep(cells: list[Cell], statuses: dict[str, str], runs: Path, json: 
         print_json([_cell_as_json(cell, statuses, results[cell.config.hash]) for cell in cells])
         return
     accuracies = {
-        name: {} if result is None else dict(result.told()) for name, result in results.items()
+        name: {} if result is None else dict(result.described()) for name, result in results.items()
     }
     splits = list(dict.fromkeys(split for shown in accuracies.values() for split in shown))
     rows = []
     for cell in cells:
         name = cell.config.hash
         shares = [accuracies[name].get(split, "") for split in splits]
-        rows.append([" ".join(cell.varied), name, statuses[name], *shares])
+        rows.append([" ".join(cell.label), name, statuses[name], *shares])
     console = new_console()
     console.print(new_table(("cell", "run", "status", *splits), rows, splits))
     tested = [pair for result in results.values() if result for pair in result.shares.items()]
@@ -126,7 +153,7 @@ def _print_sweep(cells: list[Cell], statuses: dict[str, str], runs: Path, json: 
 def _cell_as_json(cell: Cell, statuses: dict[str, str], result: Any) -> dict[str, Any]:
     shares = {} if result is None else result.shares
     return {
-        "cell": list(cell.varied),
+        "cell": list(cell.label),
         "run": cell.config.hash,
         "status": statuses[cell.config.hash],
         "accuracy": {} if result is None else dict(result.accuracy),
@@ -150,6 +177,8 @@ def study_command(
     ] = None,
     jobs: Jobs = 1,
     device: Device = "auto",
+    devices: Devices = "",
+    executor: ExecutorName = "",
     runs: Runs = Path("runs"),
     report: Annotated[
         bool, typer.Option("--report", help="Report the runs there are; train nothing.")
@@ -187,7 +216,7 @@ def study_command(
     values = dict(_setting(text) for text in changes or [])
     if not report:
         cells = [cell for _, cell in chosen.cells(scale, values)]
-        _train(cells, chosen.name, runs, jobs, device, json)
+        _train(cells, chosen.name, runs, _executor(executor, jobs, devices or device), json)
     command = _study_command(name, scale, only or [], values, jobs, device)
     results = collect(chosen, scale, runs, command, values)
     _print_study(chosen, results, json)

@@ -47,6 +47,12 @@ def train_command(
         typer.Option("--save-every", min=0, max=MAX_COUNT, help="Seconds between checkpoints."),
     ] = 60.0,
     quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
+    own: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--callback", metavar="NAME", help="Your callback, as path/file.py:Class; repeatable."
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Train a model on a task; interrupted runs resume.
@@ -66,6 +72,7 @@ def train_command(
 
       torchrun --nproc-per-node 2 -m weft train parity
     """
+    from weft.extensions import find, make
     from weft.training import override, train
     from weft.training.callbacks import GOOD
     from weft.training.environment import device_of
@@ -75,8 +82,9 @@ def train_command(
     where = device_of(device)
     preset = [f"preset={model}"] if model else []
     config = override(_recipe(task, traces, small, whole), [*preset, *(changes or [])])
-    watcher = None if quiet or json else Display(where)
-    result = train(config, runs=runs, device=device, watcher=watcher, save_every=save_every)
+    shown = [] if quiet or json else [Display(where)]
+    callbacks = [*shown, *(make("callback", name, find("callback", name)) for name in own or [])]
+    result = train(config, runs=runs, device=device, callbacks=callbacks, save_every=save_every)
     if os.environ.get("RANK", "0") == "0":
         _print_result(config.hash, runs / config.hash, result, json)
     if result.status not in GOOD:
@@ -112,7 +120,7 @@ def _print_result(name: str, folder: Path, result: Result, json: bool) -> None:
     print(f"{'status':<14}{result.status}{': ' * bool(result.message)}{result.message}")
     print(f"{'steps':<14}{result.step:,}")
     print(f"{'parameters':<14}{result.parameters:,}")
-    for split, share in result.told():
+    for split, share in result.described():
         print(f"{split:<14}{share}")
     for line in warnings(result.shares.items()):
         print(line)
@@ -165,11 +173,12 @@ def _evaluate(
     from weft.training import evaluate
     from weft.training.environment import device_of
     from weft.training.evaluation import test_sets
-    from weft.training.supervising import task_of
+    from weft.training.supervision import task_of
 
-    config = run.config.evaluation
+    config, label_sets = run.config.evaluation, run.config.supervision.label_sets
     tests = test_sets(task_of(run.config), splits or config.splits, size or config.size)
-    return evaluate(run.model(str(device_of(device))), tests, batch=config.batch)
+    model = run.model(str(device_of(device)))
+    return evaluate(model, tests, batch=config.batch, label_sets=label_sets)
 
 
 def _as_json(
@@ -179,7 +188,7 @@ def _as_json(
         "split": table.split,
         "accuracy": table.accuracy,
         "loss": table.loss,
-        "count": len(table.batch),
+        "count": table.batch.example_count,
         **table.share.as_dict(),
     }
     if axis is not None and groups is not None:

@@ -14,8 +14,8 @@ SHARED: dict[str, Any] = {
     "evaluation.batch": 1024,
     "evaluation.every": 1000,
     "log_every": 100,
-    "fused": True,
-    "graphed": True,
+    "torch_compile": True,
+    "cuda_graphs": True,
     "tf32": True,
 }
 

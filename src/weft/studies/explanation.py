@@ -21,8 +21,8 @@ from weft.theory.extraction.distance import WITHIN, Distance, UnitDistance, dist
 from weft.theory.optimum.reconstruction import require_categorical
 from weft.training.program_task import ProgramTask
 from weft.training.store import Run
-from weft.training.supervising import task_of
-from weft.training.traces.feed_forward import compiled_for, feed_forward_of
+from weft.training.supervision import task_of
+from weft.training.traces.feed_forward import feed_forward_of
 from weft.training.traces.learner import traces_of
 
 KINDS = {"recovered": "program", "alike": "alike", "extra": "extra"}
@@ -242,7 +242,7 @@ def extract_rules(run: Run, *, tolerance: float = 0.1) -> RuleExplanation:
     require_categorical(task.program)
     model = run.model(task=task)
     traces = traces_of(run.config, task)
-    layout = compiled_for(task).model.layout
+    layout = task.compiled.model.layout
     trained = feed_forward_of(model)
     return RuleExplanation(
         run=run,

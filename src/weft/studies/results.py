@@ -17,6 +17,7 @@ from weft.files import read_json, write_json
 from weft.statistics import Interval, Mean, Share
 from weft.studies.study import NOTHING, Row, Study
 from weft.tasks.arrays import Bools
+from weft.tasks.scoring import group_by
 from weft.training.callbacks import GOOD
 from weft.training.evaluation import Predictions
 from weft.training.store import Run
@@ -213,6 +214,5 @@ def _curve(
     """How often something is so at every value of an axis, over splits and runs."""
     if not tables:
         return {}
-    where = np.concatenate([one.batch.axes[axis] for one in tables])
-    what = np.concatenate([value(one) for one in tables])
-    return {int(at): Share.of(what[where == at]) for at in np.unique(where)}
+    values = np.concatenate([one.batch.axes[axis] for one in tables])
+    return group_by(values, np.concatenate([value(one) for one in tables]))

@@ -15,7 +15,7 @@ from typing import Any, Literal
 from weft.config import override
 from weft.errors import WeftError, did_you_mean
 from weft.training.config import TrainingConfig
-from weft.training.launch.sweep import Cell, written
+from weft.training.launch.sweep import Cell
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
@@ -123,8 +123,8 @@ class Study:
 
     def _cell(self, row: Row, scale: Scale, seed: int, given: Mapping[str, Any]) -> Cell:
         varied = {**row.changes, **scale.adapt.get(" ".join(row.labels), {}), "seed": seed}
-        changes = _lines({**scale.changes, **varied, **given})
-        return Cell(_lines(varied), changes, override(TrainingConfig(task=self.task), changes))
+        changes = {**scale.changes, **varied, **given}
+        return Cell(varied, override(TrainingConfig(task=self.task), changes))
 
     def only(self, wanted: Sequence[str]) -> Study:
         """The study with only the rows that have these labels; all rows if none are given."""
@@ -147,7 +147,3 @@ def _place(study: Study, label: str) -> int:
 def _has(row: Row, places: Mapping[str, int]) -> bool:
     """Whether the row has one of the labels in every column that they belong to."""
     return all(row.labels[place] in places for place in set(places.values()))
-
-
-def _lines(values: Mapping[str, Any]) -> tuple[str, ...]:
-    return tuple(f"{key}={written(value)}" for key, value in values.items())

@@ -1,9 +1,36 @@
-"""What a run tells while it goes on, for displays."""
+"""Callbacks: code that follows a run, and the records and results that it receives.
+
+`train(config, callbacks=[...])` calls the methods of every `Callback`, in this order:
+
+    on_start        once, when the model is built and, if the run resumes, restored
+    on_record       every `log_every` steps, after the record is written to metrics.jsonl
+    on_evaluation   after every evaluation, when it is written to evaluations.jsonl
+    on_checkpoint   after every checkpoint that is written
+    on_end          once, if the run ends by itself: done, stopped, nan, diverged, out of memory
+    close           once, always last, also after an error or an interruption
+
+Within a step the order is record, evaluation, checkpoint. Callbacks run in the first process of a
+group only, and their time counts as the run's. They observe: what they return is ignored, and they
+must not draw from PyTorch's random numbers or change weights if the run is to stay reproducible. An
+exception in a callback fails the run, which keeps its last complete step. A run that is finished
+already is not trained again, and its callbacks are not called.
+
+    class Losses(Callback):
+        def __init__(self):
+            self.losses = []
+
+        def on_record(self, record):
+            self.losses.append(record.loss)
+
+    losses = Losses()
+    train(config, callbacks=[losses])
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any
 
 from weft.models.config import TransformerConfig
@@ -13,14 +40,14 @@ from weft.training.config import TrainingConfig
 
 @dataclass(frozen=True, kw_only=True)
 class Record:
-    """What is written down every few steps.
+    """A line of metrics.jsonl.
 
     Attributes:
-        step: how many steps were made.
-        loss: the mean since the last record.
-        lr: the learning rate of the step.
-        tokens: how many were read so far, padding left out.
-        seconds: how long the run has been learning.
+        step: number of steps so far.
+        loss: mean loss since the last record.
+        lr: learning rate of the step.
+        tokens: number of tokens so far, without padding.
+        seconds: training time so far.
         tokens_per_second: since the last record.
     """
 
@@ -37,11 +64,11 @@ class Record:
 
 
 GOOD = ("done", "stopped")
-"""How a run ends that came to its end."""
+"""Statuses of runs that are complete."""
 
 
 RETRIED = ("out-of-memory", "failed")
-"""How a run ends that goes on when it is started again."""
+"""Statuses of runs that resume if they are started again."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,18 +76,18 @@ class Result:
     """How a run ended.
 
     Attributes:
-        status: `done`; `stopped` if its criterion was met; `nan`, `diverged`, `out-of-memory` or
-            `failed`.
-        step: how many steps were made.
-        accuracy: of every split, at the end.
-        loss: of every split, at the end; None if it is not finite.
-        best: the highest accuracy of the set that decides when it stops; None if nothing does.
-        best_step: when that was.
-        tokens: how many were read.
-        seconds: how long it was learning.
-        parameters: how many the model has.
+        status: `done`; `stopped` if it met its stopping criterion; `nan`, `diverged`,
+            `out-of-memory` or `failed`.
+        step: number of steps.
+        accuracy: final accuracy per split.
+        loss: final loss per split; None if it is not finite.
+        best: highest accuracy of the split that decides when to stop; None if none does.
+        best_step: the step at which it was reached.
+        tokens: number of tokens seen.
+        seconds: training time.
+        parameters: number of parameters of the model.
         message: what went wrong, in words.
-        tests: how many tests each split had; empty in results that were written without it.
+        tests: number of test examples per split; empty in results of old versions.
     """
 
     status: str
@@ -77,15 +104,15 @@ class Result:
 
     @property
     def shares(self) -> dict[str, Share]:
-        """Accuracy by split as shares of n tests, for the splits whose n is known."""
+        """Accuracy per split as a share of n tests, for the splits whose n is known."""
         return {
             split: Share.recovered(self.accuracy[split], count)
             for split, count in self.tests.items()
             if split in self.accuracy
         }
 
-    def told(self) -> list[tuple[str, str]]:
-        """Each split with its share in words: with n and interval, if n is known."""
+    def described(self) -> list[tuple[str, str]]:
+        """Each split with its accuracy in words: with n and an interval, if n is known."""
         shares = self.shares
         return [
             (split, str(shares[split]) if split in shares else f"{share:.1%}, n unknown")
@@ -94,24 +121,58 @@ class Result:
 
     @property
     def final(self) -> bool:
-        """Whether running it again would end the same: errors may be mended, memory added."""
+        """Whether the run would end the same way if it were started again."""
         return self.status not in RETRIED
 
 
-class Watcher:
-    """Is told how a run goes; this one says nothing."""
+class Callback:
+    """Follows a run; see this module for the life cycle. Every method does nothing by default."""
 
-    def started(self, config: TrainingConfig, model: TransformerConfig, step: int) -> None:
-        """The run begins, or goes on after a step."""
+    def on_start(self, config: TrainingConfig, model: TransformerConfig, step: int) -> None:
+        """The run starts, or resumes after `step`."""
 
-    def logged(self, record: Record) -> None:
+    def on_record(self, record: Record) -> None:
         """A record was written."""
 
-    def evaluated(self, step: int, accuracy: Mapping[str, float]) -> None:
-        """All splits were evaluated."""
+    def on_evaluation(self, step: int, shares: Mapping[str, Share]) -> None:
+        """All splits were evaluated; `shares` has the accuracy of each."""
 
-    def ended(self, result: Result) -> None:
+    def on_checkpoint(self, step: int, folder: Path) -> None:
+        """A checkpoint was written to `folder`."""
+
+    def on_end(self, result: Result) -> None:
         """The run has ended."""
 
     def close(self) -> None:
-        """Whatever happened, nothing more will be told."""
+        """No further calls will come, whatever happened."""
+
+
+class Callbacks(Callback):
+    """Several callbacks as one; each call goes to all of them in order."""
+
+    def __init__(self, members: Sequence[Callback] = ()) -> None:
+        self.members = tuple(members)
+
+    def on_start(self, config: TrainingConfig, model: TransformerConfig, step: int) -> None:
+        for member in self.members:
+            member.on_start(config, model, step)
+
+    def on_record(self, record: Record) -> None:
+        for member in self.members:
+            member.on_record(record)
+
+    def on_evaluation(self, step: int, shares: Mapping[str, Share]) -> None:
+        for member in self.members:
+            member.on_evaluation(step, shares)
+
+    def on_checkpoint(self, step: int, folder: Path) -> None:
+        for member in self.members:
+            member.on_checkpoint(step, folder)
+
+    def on_end(self, result: Result) -> None:
+        for member in self.members:
+            member.on_end(result)
+
+    def close(self) -> None:
+        for member in self.members:
+            member.close()

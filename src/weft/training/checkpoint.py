@@ -1,7 +1,7 @@
-"""Checkpoints: safetensors for all tensors, plain JSON for the rest, whole or not there.
+"""Checkpoints: safetensors for all tensors, JSON for the rest, written atomically.
 
-A checkpoint is a folder that is written under another name and then renamed, so at any moment the
-newest one that there is can be continued from.
+A checkpoint is a folder that is written under another name and then renamed, so the newest one is
+always complete.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ Files = dict[str, dict[str, Tensor]]
 
 
 @dataclass(frozen=True, kw_only=True)
-class State:
-    """Where a run stands, beside its tensors.
+class RunState:
+    """The state of a run besides its tensors.
 
     Attributes:
-        step: how many steps were made; the next batch is the one after.
-        tokens: how many tokens were read.
-        seconds: how long it has been learning.
-        loss: the sum of losses since the last record.
-        counted: of how many steps.
-        high: how many records running were above the divergence.
-        best: the highest accuracy of the set that decides when it ends.
-        best_step: when that was.
-        waited: how many evaluations ago.
-        ended: the status with which it ended early; empty while it goes on.
-        due: whether the step is still to be evaluated.
-        rng: the state of PyTorch's random numbers.
-        cuda_rng: of those on the GPU.
+        step: number of steps so far.
+        tokens: number of tokens so far.
+        seconds: training time so far.
+        loss: sum of losses since the last record.
+        counted: number of steps since the last record.
+        high: number of consecutive records above the divergence threshold.
+        best: highest accuracy of the split that decides when to stop.
+        best_step: the step at which it was reached.
+        waited: number of evaluations since.
+        ended: the status with which the run stopped early; empty while it goes on.
+        due: whether this step still has to be evaluated.
+        rng: state of PyTorch's random number generator.
+        cuda_rng: state of the GPU's generator.
     """
 
     step: int = 0
@@ -65,70 +65,71 @@ RandomState = tuple[Tensor, Tensor | None]
 
 
 def random_state(device: torch.device) -> RandomState:
-    """The state of PyTorch's random numbers, and of those on a GPU."""
+    """The states of PyTorch's random number generators, of the CPU and of a GPU."""
     return torch.get_rng_state(), (
         torch.cuda.get_rng_state(device) if device.type == "cuda" else None
     )
 
 
 def set_random_state(state: RandomState, device: torch.device) -> None:
-    """Go on with random numbers from a state."""
+    """Set the states of PyTorch's random number generators."""
     torch.set_rng_state(state[0])
     if state[1] is not None:
         torch.cuda.set_rng_state(state[1], device)
 
 
-def with_random(state: State, device: torch.device) -> State:
-    """The state with that of random numbers, as plain numbers."""
+def with_random(state: RunState, device: torch.device) -> RunState:
+    """The run state with those of the random number generators, as plain numbers."""
     state = replace(state, rng=tuple(torch.get_rng_state().tolist()))
     if device.type == "cuda":
         state = replace(state, cuda_rng=tuple(torch.cuda.get_rng_state(device).tolist()))
     return state
 
 
-def restore_random(state: State, device: torch.device) -> None:
-    """Go on with the random numbers of a state."""
+def restore_random(state: RunState, device: torch.device) -> None:
+    """Set the random number generators to what a run state says."""
     if state.rng:
         torch.set_rng_state(torch.tensor(state.rng, dtype=torch.uint8))
     if state.cuda_rng and device.type == "cuda":
         torch.cuda.set_rng_state(torch.tensor(state.cuda_rng, dtype=torch.uint8), device)
 
 
-def save(folder: Path, state: State, tensors: Files) -> None:
-    """Write a checkpoint of a run and drop those before it."""
+def save(folder: Path, state: RunState, tensors: Files) -> Path:
+    """Write a checkpoint of a run, delete older ones, and return its folder."""
     target = folder / f"{PREFIX}{state.step:09d}"
     if not target.exists():
         with replaced(target) as scratch:
             scratch.mkdir(parents=True)
-            for name, some in tensors.items():
-                plain = {key: value.contiguous() for key, value in some.items()}
+            for name, values in tensors.items():
+                plain = {key: value.contiguous() for key, value in values.items()}
                 save_file(plain, scratch / f"{name}.safetensors")
             write_json(scratch / "state.json", asdict(state))
-    for old in found(folder)[:-1]:
+    for old in checkpoints(folder)[:-1]:
         shutil.rmtree(old)
+    return target
 
 
-def found(folder: Path) -> list[Path]:
-    """The checkpoints of a run, the newest last."""
+def checkpoints(folder: Path) -> list[Path]:
+    """The checkpoints of a run, oldest first."""
     return sorted(folder.glob(f"{PREFIX}*"))
 
 
 def newest_step(folder: Path) -> int:
-    """How many steps the newest checkpoint of a run has; 0 where there is none."""
-    there = found(folder)
-    return int(there[-1].name.removeprefix(PREFIX)) if there else 0
+    """The step of the newest checkpoint of a run; 0 if there is none."""
+    found = checkpoints(folder)
+    return int(found[-1].name.removeprefix(PREFIX)) if found else 0
 
 
-def load(folder: Path) -> tuple[State, Files] | None:
-    """The newest checkpoint of a run; None where there is none."""
-    there = found(folder)
-    if not there:
+def load(folder: Path) -> tuple[RunState, Files] | None:
+    """The newest checkpoint of a run; None if there is none."""
+    found = checkpoints(folder)
+    if not found:
         return None
-    path = there[-1] / "state.json"
-    state = from_plain(State, read_json(path, AGAIN), str(path), AGAIN)
-    files = {file.stem: _tensors(file) for file in there[-1].glob("*.safetensors")}
+    path = found[-1] / "state.json"
+    state = from_plain(RunState, read_json(path, AGAIN), str(path), AGAIN)
+    files = {file.stem: _tensors(file) for file in found[-1].glob("*.safetensors")}
     if "model" not in files:
-        raise WeftError(f"{there[-1]} has no model.safetensors", remedy=AGAIN)
+        raise WeftError(f"{found[-1]} has no model.safetensors", remedy=AGAIN)
     return state, files
 
 
@@ -141,7 +142,7 @@ def _tensors(file: Path) -> dict[str, Tensor]:
 
 @contextmanager
 def restoring(folder: Path) -> Iterator[None]:
-    """Tensors that do not fit the model of a run's config are an error that names the run."""
+    """Turn errors about tensors that do not fit the run's config into a `WeftError`."""
     try:
         yield
     except (RuntimeError, ValueError, LookupError, TypeError) as error:
@@ -151,6 +152,6 @@ def restoring(folder: Path) -> Iterator[None]:
 
 
 def without_optimiser(folder: Path) -> None:
-    """Drop what only a run that goes on would need."""
-    for checkpoint in found(folder):
+    """Delete optimiser states, which only a run that goes on needs."""
+    for checkpoint in checkpoints(folder):
         (checkpoint / "optimiser.safetensors").unlink(missing_ok=True)

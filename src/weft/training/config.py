@@ -1,72 +1,117 @@
-"""All that decides what a run computes, as one frozen value with a content hash.
+"""Everything that determines what a run computes, as one frozen value with a content hash.
 
-Where it runs, where its files go and how often it saves itself are arguments of `train` instead:
-they change nothing about the result.
+The device, the folder and how often a run is saved are arguments of `train` instead: they do not
+change the result.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 from collections.abc import Mapping
-from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
-from weft.config import from_plain, frozen, require, typed_fields
+from weft.config import content_hash, from_plain, frozen, require, to_plain, typed_fields
 from weft.errors import WeftError, did_you_mean
 from weft.extensions import versions
 from weft.models.config import TransformerConfig
-from weft.training.supervision import ANSWERS, SupervisionConfig
-
-if TYPE_CHECKING:
-    from weft.tasks import Task
+from weft.models.init import Recipe
 
 FORMAT = 2
-"""Part of every hash; to be raised whenever a default changes."""
+"""Part of every hash; raise it whenever a default changes."""
 
-DIGITS = tuple("0123456789")
-KINDS = {"tag": "encoder", "lm": "decoder", "seq2seq": "encoder-decoder", "next": "decoder"}
-"""Which kind of model does a task of which format, unless another is asked for."""
-
-MOST = 1_000_000_000
+LARGEST_COUNT = 1_000_000_000
 BOUNDS: dict[str, tuple[float, float]] = {
-    "steps": (1, MOST),
+    "steps": (1, LARGEST_COUNT),
     "batch": (1, 1_000_000),
-    "log_every": (1, MOST),
+    "pack": (0, 1_000_000),
+    "log_every": (1, LARGEST_COUNT),
     "seed": (0, 2**63 - 1),
-    "evaluation.every": (0, MOST),
+    "evaluation.every": (0, LARGEST_COUNT),
     "evaluation.size": (1, 10_000_000),
     "evaluation.batch": (1, 1_000_000),
-    "schedule.warm_up": (0, MOST),
+    "schedule.warm_up": (0, LARGEST_COUNT),
     "schedule.floor": (0, 1),
     "optimiser.betas": (0, 0.999999),
     "optimiser.momentum": (0, 1),
-    "optimiser.weight_decay": (0, MOST),
+    "optimiser.weight_decay": (0, LARGEST_COUNT),
     "optimiser.clip": (0, math.inf),
-    "stop.patience": (1, MOST),
+    "stop.patience": (1, LARGEST_COUNT),
     "stop.accuracy": (0, 1),
     "stop.divergence": (0, math.inf),
+    "supervision.examples": (1, LARGEST_COUNT),
+    "supervision.noise": (0, math.inf),
+    "supervision.l1": (0, math.inf),
 }
-"""Smallest and largest values; beyond them a run fails late, or never ends."""
+"""Smallest and largest values. Beyond them a run would fail late or never end."""
 
 OptimiserName = Literal["adamw", "adafactor", "muon"]
 ScheduleName = Literal["cosine", "linear", "exponential", "inverse-sqrt", "constant"]
-Recipe = Literal["gpt2", "depth-scaled", "zero-output", "fan-in"]
+By = Literal["answers", "traces", "streams"]
+SampleBy = Literal["counts", "states"]
+LabelSetLoss = Literal["binary", "uniform", "any"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SupervisionConfig:
+    """What a run learns from: the task's answers, or the traces of a program that solves the task.
+
+    `answers` is end-to-end training: the cross-entropy of the task's answers. `traces` trains the
+    feed-forward alone, on pairs of residual-stream vectors before and after it; everything else is
+    compiled (ALTA paper, appendix C.1). `streams` trains a whole Transformer, none of it compiled,
+    so that every variable of the program can be read off the residual stream by a linear map after
+    every layer (the idea at the end of C.1).
+
+    Attributes:
+        by: `answers`, `traces` or `streams`.
+        program: the program whose traces are used: a library name, or `path/file.py:Class`.
+        examples: with `traces`, the number of training inputs that are traced.
+        noise: standard deviation of the Gaussian noise added to the feed-forward's input; with
+            `streams`, to the residual stream before every layer.
+        sample_by: with `traces`, `counts` draws a state as often as it occurs in the traces,
+            `states` draws all distinct states equally often.
+        round_between_layers: with `traces`, set every variable to its nearest value between layers
+            when the model runs. The paper does not.
+        init_at_states: with `traces`, initialise the biases of the first hidden layer so that each
+            unit's pre-activation is zero at a random state instead of at the origin. Useful for
+            numerical variables, whose values lie far from it. The paper does not.
+        l1: with `traces`, weight of an L1 penalty on the feed-forward's weights and biases; the
+            logged loss is without it.
+        label_sets: with `answers`, the loss at positions with a set of legal symbols. `binary` is
+            the mean over symbols of the binary cross-entropy of being legal, and a prediction is
+            the set of symbols whose logit is positive. `uniform` is the cross-entropy against the
+            uniform distribution over the legal symbols and `any` minus the log of their total
+            probability; there a prediction is one symbol, right if it is legal.
+    """
+
+    by: By = "answers"
+    program: str = ""
+    examples: int = 20_000
+    noise: float = 0.1
+    sample_by: SampleBy = field(default="counts", metadata={"formerly": "weigh"})
+    round_between_layers: bool = field(default=False, metadata={"formerly": "rounded"})
+    init_at_states: bool = field(default=False, metadata={"formerly": "spread"})
+    l1: float = field(default=0.0, metadata={"formerly": "shrink"})
+    label_sets: LabelSetLoss = "binary"
+
+
+ANSWERS = SupervisionConfig()
 
 
 @dataclass(frozen=True, kw_only=True)
 class OptimiserConfig:
-    """How weights are changed.
+    """The optimiser and its hyperparameters.
 
     Attributes:
-        name: `muon` is for the matrices of layers; the rest is AdamW's.
-        lr: the highest learning rate.
+        name: `adamw`, `adafactor` or `muon`. Muon takes the matrices of the layers; AdamW takes the
+            other parameters.
+        lr: peak learning rate.
         betas: of AdamW.
         momentum: of Muon.
-        weight_decay: decoupled, times the learning rate; of matrices and tables alone.
-        clip: the largest norm of the gradient; 0 for any.
+        weight_decay: decoupled weight decay of matrices and embeddings, multiplied by the learning
+            rate.
+        clip: largest gradient norm; 0 for no clipping.
     """
 
     name: OptimiserName = "adamw"
@@ -79,12 +124,12 @@ class OptimiserConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class ScheduleConfig:
-    """How the learning rate goes up and down.
+    """The learning-rate schedule.
 
     Attributes:
-        name: its way down after the warm-up.
-        warm_up: over how many steps it grows from zero.
-        floor: which share of it is left at the end, with `cosine`, `linear` and `exponential`.
+        name: the decay after the warm-up.
+        warm_up: number of steps of linear warm-up.
+        floor: final learning rate as a share of the peak, for `cosine`, `linear` and `exponential`.
     """
 
     name: ScheduleName = "cosine"
@@ -94,13 +139,13 @@ class ScheduleConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluationConfig:
-    """When and on what a run is evaluated; always at its end.
+    """When and on what a run is evaluated, besides its end.
 
     Attributes:
-        every: after every so many steps; 0 for the end alone.
-        splits: of the task; all where none are named.
-        size: how many examples of each.
-        batch: how many at a time.
+        every: number of steps between evaluations; 0 to evaluate at the end only.
+        splits: names of splits of the task; all of them if empty.
+        size: number of test examples per split.
+        batch: evaluation batch size.
     """
 
     every: int = 500
@@ -111,15 +156,15 @@ class EvaluationConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class StopConfig:
-    """When a run ends before its last step, as its evaluations tell.
+    """When a run stops before its last step.
 
     Attributes:
-        split: whose accuracy is looked at: that of `train` on its validation set, which is in no
-            test set; or of `dev`, if the task has it.
-        accuracy: the run ends when it is reached; None for never.
-        patience: it ends after so many evaluations without a better one; None for never.
-        divergence: it ends when the logged loss is three times running above so many times that of
-            guessing.
+        split: the split whose accuracy decides. For `train` it is measured on a validation set that
+            shares no example with the test sets; `dev` is allowed if the task has one.
+        accuracy: stop when it is reached; None for never.
+        patience: stop after this many evaluations without improvement; None for never.
+        divergence: stop when the logged loss is above this multiple of a uniform guess's loss three
+            times in a row.
     """
 
     split: str = "train"
@@ -130,32 +175,33 @@ class StopConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingConfig:
-    """A run: a task, a model, and how the one learns the other.
+    """A run: a task, a model and how it is trained.
 
     Attributes:
-        task: its name.
-        parameters: of the task.
+        task: name of the task.
+        parameters: parameters of the task.
         supervision: what is learned from: the task's answers, or traces of a program.
-        preset: the size of the model, by name.
-        model: what else is different about it, as values of `TransformerConfig`. The task gives
-            vocabulary, outputs and kind; a model that sees both sides is told positions by
-            `rotary` unless it says otherwise.
-        initial: the recipe of the first weights.
-        optimiser: how weights are changed.
-        schedule: how the learning rate goes.
-        steps: how many there are.
-        batch: how many examples a step has.
-        bf16: whether products are computed in bfloat16; weights stay as they are.
-        tf32: whether a GPU may round the factors of float32 products to 11 bits, which is several
-            times as fast.
-        fused: whether layers are compiled by torch.compile; batches are then padded to few widths.
-        graphed: whether, on a GPU, a step is captured once and replayed as a whole: for small
-            models, whose kernels take less time than launching them.
-        ema: the decay of an average of the weights, which is what is evaluated; 0 for none.
-        log_every: every how many steps the loss is written down.
-        evaluation: when and on what it is evaluated.
-        stop: when it ends early.
-        seed: of first weights and data.
+        preset: size of the model, by name.
+        model: fields of `TransformerConfig` that differ from the preset. The task determines
+            vocabulary, outputs and kind; bidirectional models default to rotary positions.
+        initial: initialisation recipe.
+        optimiser: the optimiser and its hyperparameters.
+        schedule: the learning-rate schedule.
+        steps: number of steps.
+        batch: batch size, in examples.
+        pack: pack the examples of a batch into rows of this many tokens, several per row; 0 for one
+            example per row. Attention stays within an example, and positions restart with it.
+        bf16: bf16 autocast; parameters stay in float32.
+        tf32: TF32 matmuls, several times faster on a GPU.
+        torch_compile: compile the layers by `torch.compile`; batches are padded to few widths.
+        cuda_graphs: on a GPU, capture a step as a CUDA graph and replay it. This helps small
+            models, whose kernels take less time than their launches.
+        ema: decay of the exponential moving average of the weights; if set, evaluation uses the
+            average.
+        log_every: number of steps between log records.
+        evaluation: when and on what the run is evaluated.
+        stop: when the run stops early.
+        seed: seed of the initialisation and of the data.
         code: names of the user's own code in the config, each with its version, filled in when the
             config is made (see `weft.extensions.versions`): another version is another run.
     """
@@ -170,10 +216,11 @@ class TrainingConfig:
     schedule: ScheduleConfig = ScheduleConfig()
     steps: int = 2000
     batch: int = 64
+    pack: int = 0
     bf16: bool = False
     tf32: bool = False
-    fused: bool = False
-    graphed: bool = False
+    torch_compile: bool = field(default=False, metadata={"formerly": "fused"})
+    cuda_graphs: bool = field(default=False, metadata={"formerly": "graphed"})
     ema: float = 0.0
     log_every: int = 20
     evaluation: EvaluationConfig = EvaluationConfig()
@@ -207,129 +254,46 @@ class TrainingConfig:
 
     @property
     def hash(self) -> str:
-        """Twelve hexadecimal digits that stand for all values.
-
-        Defaults are left out, so that keys which are new leave the names of runs as they were.
-        """
-        text = json.dumps({"format": FORMAT, **changed(self)}, sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()[:12]
+        """Twelve hexadecimal digits that identify the run; the name of its folder."""
+        return content_hash(self, FORMAT)
 
     def as_dict(self) -> dict[str, Any]:
-        """The config as plain values, for JSON; nothing of supervision where it is by answers."""
+        """The config as plain values, for JSON; without `supervision` if that is by answers."""
         plain = {one.name: getattr(self, one.name) for one in fields(self)}
         if self.supervision == ANSWERS:
             del plain["supervision"]
         if not self.code:
             del plain["code"]
-        return {key: _plain(value) for key, value in plain.items()}
-
-    def model_config(self, task: Task) -> TransformerConfig:
-        """The config of the model that learns a task."""
-        from weft.models.presets import preset
-
-        if self.supervision.by == "traces":
-            from weft.training.traces.feed_forward import placed_config
-
-            return placed_config(self, task)
-
-        kind = self.model.get("kind", KINDS[task.format])
-        recurrent = self.model.get("architecture") == "lstm"
-        told: dict[str, Any] = {"position": "rotary"}
-        if kind == "decoder" or recurrent:
-            told = {}
-        if recurrent:
-            self._check_recurrent()
-        if self.supervision.by == "streams":
-            from weft.training.traces.stream_learner import looped
-
-            told |= looped(self, task)
-        positions = (self.model.get("position", ""), self.model.get("encoder_position", ""))
-        if any("abacus" in position.split("+") for position in positions):
-            told["digits"] = _digits(task)
-        given = {"outputs": task.outputs, "kind": kind, **told, **self.model}
-        made = preset(self.preset, **{"vocabulary": len(task.vocabulary), **given})
-        for key, needed in (("vocabulary", len(task.vocabulary)), ("outputs", task.outputs)):
-            if getattr(made, key) < needed:
-                _refuse(
-                    f"model.{key} is {getattr(made, key)}, and {task.called} has {needed}",
-                    f"Leave model.{key} out",
-                )
-        return made
-
-    def _check_recurrent(self) -> None:
-        """Refuse what only a Transformer has; the model's config refuses the rest."""
-        if self.supervision.by != "answers":
-            _refuse(
-                f"an LSTM has no layers to supervise by {self.supervision.by}",
-                "Leave supervision out",
-            )
-        for name in ("initial", "fused"):
-            default = next(one.default for one in fields(self) if one.name == name)
-            if getattr(self, name) != default:
-                _refuse(f"{name} is for a Transformer, and model.architecture is lstm",
-                        f"Leave {name} out")  # fmt: skip
-
-
-def _digits(task: Task) -> tuple[int, ...]:
-    """The tokens of a task that are digits, for an encoding of their places."""
-    found = tuple(n for n, token in enumerate(task.vocabulary) if token in DIGITS)
-    if not found:
-        raise WeftError(
-            f"abacus tells places of digits, and {task.name} has none",
-            subject="TrainingConfig",
-            remedy="Choose another model.position",
-        )
-    return found
-
-
-def changed(config: Any) -> dict[str, Any]:
-    """What differs from the defaults, as plain values."""
-    found: dict[str, Any] = {}
-    for one in fields(config):
-        value = getattr(config, one.name)
-        if is_dataclass(value):
-            inner = changed(value)
-            found |= {one.name: inner} if inner else {}
-        elif one.default is MISSING or _plain(value) != _plain(one.default):
-            found[one.name] = _plain(value)
-    return found
+        return {key: to_plain(value) for key, value in plain.items()}
 
 
 def training_config(values: Mapping[str, Any]) -> TrainingConfig:
-    """A config from plain values, as `as_dict` gives; an unknown key is an error."""
+    """A config from plain values, as `as_dict` returns them; an unknown key is an error.
+
+    Keys that have been renamed are accepted under their former names, so old run folders load.
+    """
     return from_plain(TrainingConfig, values, "the run's config")
 
 
-def _plain(value: Any) -> Any:
-    if is_dataclass(value) and not isinstance(value, type):
-        return _plain(asdict(value))
-    if isinstance(value, Mapping):
-        return {key: _plain(inner) for key, inner in value.items()}
-    if isinstance(value, tuple | list):
-        return [_plain(inner) for inner in value]
-    return value
-
-
 def _check(config: TrainingConfig) -> None:
-    """Refuse what makes no sense, with the reason."""
-    wanted = typed_fields(TransformerConfig)
-    known = list(wanted)
+    """Raise a `WeftError` for values that make no sense."""
+    known = typed_fields(TransformerConfig)
     for key in config.model:
         if key not in known:
-            remedy = did_you_mean(key, known).capitalize()
+            remedy = did_you_mean(key, list(known)).capitalize()
             raise WeftError(f"a model has no '{key}'", subject="TrainingConfig", remedy=remedy)
-    require(config.model, {key: wanted[key] for key in config.model}, "TrainingConfig: model")
+    require(config.model, {key: known[key] for key in config.model}, "TrainingConfig: model")
     for key, (low, high) in BOUNDS.items():
         part, _, name = key.rpartition(".")
         value = getattr(getattr(config, part) if part else config, name)
-        for one in value if isinstance(value, tuple) else (value,):
-            if one is not None and not low <= one <= high:  # nan is in no range
-                bound = f"at most {high:,}" if one > high else f"at least {low:,}"
-                _refuse(f"{key} is {one:g}", f"It must be {bound}")
+        for number in value if isinstance(value, tuple) else (value,):
+            if number is not None and not low <= number <= high:  # nan is in no range
+                bound = f"at most {high:,}" if number > high else f"at least {low:,}"
+                _refuse(f"{key} is {number:g}", f"It must be {bound}")
     if not 0 <= config.ema < 1:
-        _refuse(f"ema is {config.ema:g}", "It is a decay from 0 up to, not including, 1")
+        _refuse(f"ema is {config.ema:g}", "It is a decay, at least 0 and less than 1")
     if not 0 < config.optimiser.lr < math.inf:
-        _refuse(f"optimiser.lr is {config.optimiser.lr:g}", "It must be above 0, and finite")
+        _refuse(f"optimiser.lr is {config.optimiser.lr:g}", "It must be above 0 and finite")
 
 
 def _refuse(what: str, remedy: str) -> None:

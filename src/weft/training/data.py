@@ -1,10 +1,9 @@
-"""Batches as tensors. For a GPU they are made ahead of time in a thread, so that no step waits.
+"""Batches as tensors. For a GPU a thread makes them ahead of time, so that no step waits.
 
-On a CPU a thread would take from the step the core that it computes on, and small models would take
-a tenth longer than the batch itself.
+On a CPU the thread would compete with the step for cores, so batches are made when they are needed.
 
-What a batch holds follows from the seed and the step alone, so a run that continues has the batches
-that it would have had.
+A batch follows from the seed and the step alone, so a resumed run gets the batches that it would
+have had.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -24,76 +23,98 @@ from torch import Tensor
 
 from weft.errors import Location, WeftError
 from weft.models.config import TransformerConfig
-from weft.tasks import Batch, Task
+from weft.tasks import Batch, Task, pack
 from weft.tasks.task import TRAIN
 from weft.training.config import TrainingConfig
 from weft.training.distributed import Group
 
-AHEAD = 4
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Int
+
+QUEUE_SIZE = 4
+"""Number of batches that are made ahead of time."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Tensors:
-    """A batch for a model, or one process's part of it.
+    """A batch for a model, or one process's share of it.
 
     Attributes:
-        tokens: b l.
-        targets: b l.
-        lengths: b; None where the model needs none.
-        source: b l, for an encoder-decoder.
-        source_lengths: b; None where all are full.
-        asked: how many targets the whole batch has, at least 1; a tensor in a CUDA graph.
-        read: how many tokens the whole batch has, padding left out.
+        tokens: the input.
+        targets: the class at each position, -1 for positions without a target.
+        lengths: None if the model does not need them.
+        source: the encoder's input, for an encoder-decoder.
+        source_lengths: None if all rows are full.
+        legal: for label sets, which classes are legal at each position; None otherwise.
+        documents: the number of the example that each token belongs to, -1 for padding; None if
+            each row is one example.
+        target_count: number of targets of the whole batch, at least 1; a tensor in a CUDA graph.
+        token_count: number of tokens of the whole batch, without padding.
     """
 
-    tokens: Tensor
-    targets: Tensor
-    lengths: Tensor | None = None
-    source: Tensor | None = None
-    source_lengths: Tensor | None = None
-    asked: int | Tensor = 1
-    read: int = 0
+    tokens: Int[Tensor, "batch length"]
+    targets: Int[Tensor, "batch length"]
+    lengths: Int[Tensor, " batch"] | None = None
+    source: Int[Tensor, "batch source_length"] | None = None
+    source_lengths: Int[Tensor, " batch"] | None = None
+    legal: Bool[Tensor, "batch length classes"] | None = None
+    documents: Int[Tensor, "batch length"] | None = None
+    target_count: int | Tensor = 1
+    token_count: int = 0
 
     def to(self, device: torch.device) -> Tensors:
-        """The same on a device."""
-        return self.each(lambda tensor: tensor.to(device, non_blocking=True))
+        """The batch on a device."""
+        return self.map(lambda tensor: tensor.to(device, non_blocking=True))
 
     def pinned(self) -> Tensors:
-        """The same in memory that a GPU can fetch from."""
-        return self.each(lambda tensor: tensor.pin_memory())
+        """The batch in pinned memory."""
+        return self.map(lambda tensor: tensor.pin_memory())
 
-    def each(self, change: Callable[[Tensor], Tensor]) -> Tensors:
-        """The same with every tensor changed."""
+    def map(self, function: Callable[[Tensor], Tensor]) -> Tensors:
+        """The batch with a function applied to every tensor."""
         values: dict[str, Any] = {one.name: getattr(self, one.name) for one in fields(self)}
-        changed: dict[str, Any] = {
-            k: change(v) if isinstance(v, Tensor) else v for k, v in values.items()
+        mapped: dict[str, Any] = {
+            k: function(v) if isinstance(v, Tensor) else v for k, v in values.items()
         }
-        return replace(self, **changed)
+        return replace(self, **mapped)
 
 
 def tensors_of(batch: Batch, config: TransformerConfig, group: Group | None = None) -> Tensors:
-    """A batch as tensors, with the lengths that a model needs.
+    """A batch as tensors, with lengths if the model needs them.
 
-    What is to the right of a token never matters to a decoder, so it needs none; unless positions
-    depend on the length, or it halts when all positions have: padding is none of them.
+    A decoder never sees what is to the right of a token, so it does not need lengths; unless its
+    positions depend on the length, or it halts when all positions that are not padding have.
     """
-    read = int(batch.lengths.sum())
+    token_count = int(batch.lengths.sum())
     if batch.source_lengths is not None:
-        read += int(batch.source_lengths.sum())
-    asked = max(1, int((batch.targets >= 0).sum()))
+        token_count += int(batch.source_lengths.sum())
+    target_count = max(1, int(batch.scored.sum()))
     if group is not None and group.size > 1:
         batch = batch.take(slice(group.rank, None, group.size))
+        check_rows(batch, group)
     moved = "randomised" in config.encodings or config.example_offsets
-    always = moved or config.halt is not None
+    needs_lengths = not config.causal or moved or config.halt is not None
     return Tensors(
         tokens=_tensor(batch.tokens),
         targets=_tensor(batch.targets),
-        lengths=_tensor(batch.lengths) if always or not config.causal else None,
+        lengths=_tensor(batch.lengths) if needs_lengths else None,
         source=None if batch.source is None else _tensor(batch.source),
         source_lengths=None if batch.source_lengths is None else _tensor(batch.source_lengths),
-        asked=asked,
-        read=read,
+        legal=None if batch.legal is None else torch.from_numpy(np.ascontiguousarray(batch.legal)),
+        documents=None if batch.documents is None else _tensor(batch.documents),
+        target_count=target_count,
+        token_count=token_count,
     )
+
+
+def check_rows(batch: Batch, group: Group) -> None:
+    """Refuse packed batches with fewer rows than processes."""
+    if not len(batch):
+        raise WeftError(
+            f"a packed batch has fewer rows than the {group.size} processes",
+            subject="TrainingConfig",
+            remedy="Make batch larger or pack smaller, or start fewer processes",
+        )
 
 
 def _tensor(array: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> Tensor:
@@ -102,15 +123,15 @@ def _tensor(array: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> Tensor:
 
 @contextmanager
 def blaming(task: Task) -> Iterator[None]:
-    """Make a `WeftError` of any error that a task's own code raises, with its line."""
+    """Turn any error in a task's own code into a `WeftError` that names its line."""
     try:
         yield
     except WeftError:
         raise
     except Exception as error:
-        said = f": {error}" if str(error) else ""
+        message = f": {error}" if str(error) else ""
         raise WeftError(
-            f"its examples cannot be drawn: {type(error).__name__}{said}",
+            f"its examples cannot be drawn: {type(error).__name__}{message}",
             subject=f"task {task.name}",
             where=_line_of(task, error),
             remedy="Correct the task",
@@ -118,7 +139,7 @@ def blaming(task: Task) -> Iterator[None]:
 
 
 def _line_of(task: Task, error: Exception) -> Location | None:
-    """The innermost line of the task's own file at which an error arose."""
+    """The innermost line of the task's own file in an error's traceback."""
     file = inspect.getsourcefile(type(task))
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__)
              if frame.filename == file]  # fmt: skip
@@ -126,7 +147,10 @@ def _line_of(task: Task, error: Exception) -> Location | None:
 
 
 class Feed:
-    """The batches of a run from a step on; to be closed."""
+    """The batches of a run from step `first` on; to be closed.
+
+    With `pinned`, iterating starts a thread that makes batches in pinned memory ahead of time.
+    """
 
     def __init__(
         self,
@@ -139,24 +163,22 @@ class Feed:
         group: Group | None = None,
     ) -> None:
         self.task, self.config, self.model = task, config, model
-        self.pinned, self.group = pinned, group
-        self._ready: queue.Queue[Tensors | BaseException] = queue.Queue(AHEAD)
+        self.first, self.pinned, self.group = first, pinned, group
+        self._ready: queue.Queue[Tensors | BaseException] = queue.Queue(QUEUE_SIZE)
         self._closed = threading.Event()
-        self._first = first
         self._thread: threading.Thread | None = None
-        if pinned:
-            self._thread = threading.Thread(target=self._make, args=(first,), daemon=True)
-            self._thread.start()
 
     def __iter__(self) -> Iterator[Tensors]:
-        if self._thread is None:
-            yield from map(self._batch, range(self._first, self.config.steps + 1))
+        if not self.pinned:
+            yield from map(self._batch, range(self.first, self.config.steps + 1))
             return
+        self._thread = threading.Thread(target=self._make, daemon=True)
+        self._thread.start()
         while True:
-            found = self._ready.get()
-            if isinstance(found, BaseException):
-                raise found
-            yield found
+            batch = self._ready.get()
+            if isinstance(batch, BaseException):
+                raise batch
+            yield batch
 
     def close(self) -> None:
         """End the thread."""
@@ -167,9 +189,9 @@ class Feed:
             except queue.Empty:
                 continue
 
-    def _make(self, first: int) -> None:
+    def _make(self) -> None:
         try:
-            for step in range(first, self.config.steps + 1):
+            for step in range(self.first, self.config.steps + 1):
                 self._put(self._batch(step))
                 if self._closed.is_set():
                     return
@@ -178,10 +200,12 @@ class Feed:
 
     def _batch(self, step: int) -> Tensors:
         batch = self._drawn(step)
-        if not (self.config.fused or self.config.graphed):  # these want one width
+        if self.config.pack:
+            batch = pack(batch, self.config.pack)
+        elif not (self.config.torch_compile or self.config.cuda_graphs):  # these want one width
             batch = batch.trimmed()
-        found = tensors_of(batch, self.model, self.group)
-        return found.pinned() if self.pinned else found
+        tensors = tensors_of(batch, self.model, self.group)
+        return tensors.pinned() if self.pinned else tensors
 
     def _drawn(self, step: int) -> Batch:
         with blaming(self.task):

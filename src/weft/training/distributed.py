@@ -1,8 +1,8 @@
-"""One run in several processes, started by torchrun.
+"""Data-parallel runs in several processes, started by torchrun.
 
-Each process takes every n-th example of every batch. Losses are divided by the number of targets of
-the whole batch, so that gradients need only be added up, and the loss curve is that of one process
-but for rounding.
+Each of n processes takes every n-th example of every batch. Losses are divided by the number of
+targets of the whole batch, so gradients are summed, and the loss curve is that of one process up to
+rounding.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from weft.errors import WeftError
 
 @dataclass(frozen=True)
 class Group:
-    """This process's number among all.
+    """The processes of a run, and which of them this is.
 
     Attributes:
-        rank: its number.
-        size: how many there are.
-        control: the group in which plain numbers are told, on CPUs, so that no GPU is waited for.
+        rank: the number of this process.
+        size: number of processes.
+        control: a gloo group for plain numbers, so that exchanging them does not wait for a GPU.
     """
 
     rank: int = 0
@@ -38,18 +38,18 @@ class Group:
 
     @property
     def first(self) -> bool:
-        """Whether this is the process that writes files."""
+        """Whether this process writes the files."""
         return self.rank == 0
 
 
 @contextmanager
 def joined(device: torch.device) -> Iterator[Group]:
-    """The group that torchrun started this process in; a group of one where it did not.
+    """The group that torchrun started this process in; a group of one without torchrun.
 
-    `torch.distributed.nn.functional` takes the group that there is when it is imported as a default
-    argument, and keeps it. PyTorch imports it when an optimiser is made. The threads of a group
-    that is kept live on, and now and then one of them crashed the process when Python exited; so
-    it is imported before there is a group.
+    When `torch.distributed.nn.functional` is imported, a default argument keeps a reference to the
+    current group. PyTorch imports it when an optimiser is constructed. The threads of a group that
+    stays alive occasionally crash the process when Python exits, so the module is imported before
+    the group exists.
     """
     size = int(os.environ.get("WORLD_SIZE", "1"))
     if size == 1:
@@ -64,14 +64,14 @@ def joined(device: torch.device) -> Iterator[Group]:
     try:
         control = dist.new_group(backend="gloo")
         yield Group(dist.get_rank(), size, control)
-        dist.barrier()  # nobody leaves while others still talk
+        dist.barrier()  # no process leaves while others still communicate
     finally:
         if not started:
             dist.destroy_process_group()
 
 
 def check_batch(batch: int, group: Group) -> None:
-    """Refuse batches that leave a process without examples."""
+    """Refuse batches that would leave a process without examples."""
     if batch < group.size:
         raise WeftError(
             f"a batch of {batch} is too small for {group.size} processes",
@@ -79,8 +79,8 @@ def check_batch(batch: int, group: Group) -> None:
         )
 
 
-def add_up(weights: list[nn.Parameter], loss: Tensor, group: Group) -> Tensor:
-    """Replace gradients by their sums over all processes; gives the sum of losses."""
+def sum_gradients(weights: list[nn.Parameter], loss: Tensor, group: Group) -> Tensor:
+    """Replace gradients by their sums over all processes; returns the sum of losses."""
     if group.size == 1:
         return loss
     gradients = [weight.grad for weight in weights if weight.grad is not None]
@@ -92,20 +92,21 @@ def add_up(weights: list[nn.Parameter], loss: Tensor, group: Group) -> Tensor:
     return parts[-1][0]
 
 
-def seed_own_draws(seed: int, step: int, group: Group) -> None:
+def seed_process(seed: int, step: int, group: Group) -> None:
     """Seed PyTorch's generators for a step of one of several processes.
 
-    Masks of dropout and offsets of examples should differ between processes, and a checkpoint has
-    the generator of the first process alone; so each draws from a seed of its own for every step.
+    Dropout masks and random offsets should differ between processes, and a checkpoint has only the
+    first process's generator; so each process draws from a seed of its own in every step.
     """
     state = np.random.SeedSequence([seed, step, group.rank]).generate_state(1, np.uint64)
     torch.manual_seed(int(state[0]))
 
 
-class Signalled:
-    """The signals of all processes of a group, so that all of them leave after the same step.
+class SharedSignals:
+    """Shares signals among the processes of a group, so that all leave after the same step.
 
-    Each tells its own at every step and reads what was told a step before, so nobody waits.
+    Each process sends its own at every step and reads what was sent one step before, so that none
+    waits.
     """
 
     def __init__(self, group: Group) -> None:
@@ -113,18 +114,18 @@ class Signalled:
         self._sent: tuple[Tensor, Any] | None = None
 
     def exchange(self, number: int) -> int:
-        """Tell the others; gives a signal that some process told before, 0 if none did."""
+        """Send this process's signal; returns one that a process sent a step before, or 0."""
         if self._group.size == 1:
             return number
-        found = self.settle()
-        if not found:
+        received = self.settle()
+        if not received:
             sent = torch.tensor([number])
             work = dist.all_reduce(sent, dist.ReduceOp.MAX, self._group.control, async_op=True)
             self._sent = sent, work
-        return found
+        return received
 
     def settle(self) -> int:
-        """What was told last, when it has arrived."""
+        """Wait for the last exchange; returns its signal, or 0."""
         if self._sent is None:
             return 0
         sent, work = self._sent
@@ -133,20 +134,20 @@ class Signalled:
         return int(sent)
 
     def agree(self, number: int) -> int:
-        """Tell the others, and wait for what they tell."""
+        """Send this process's signal and wait for the others'."""
         return self.exchange(number) or self.settle()
 
     def wait(self) -> None:
-        """Wait until all processes are here."""
+        """Wait for all processes."""
         if self._group.size > 1:
             dist.barrier(self._group.control)
 
 
 def agreed(values: list[float], device: torch.device, group: Group) -> list[float]:
-    """The first process's values, for all: decisions must not differ."""
+    """The first process's values, in all processes: decisions must not differ."""
     if group.size == 1:
         return values
     shared = torch.tensor(values, dtype=torch.float64, device=device)
     dist.broadcast(shared, 0)
-    found: list[float] = shared.tolist()
-    return found
+    values = shared.tolist()
+    return values

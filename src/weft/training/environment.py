@@ -1,4 +1,4 @@
-"""Where a run was made: versions, device, and the state of the source."""
+"""The environment of a run: versions, device and commit."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ PACKAGES = ("torch", "numpy", "safetensors")
 
 
 def device_of(name: str = "auto") -> torch.device:
-    """A device by name; `auto` is the GPU if there is one, under torchrun the process's own.
+    """A device by name; `auto` is a GPU if there is one, and under torchrun this process's own.
 
-    Apple's GPUs (`mps`) are refused: losses are added up in float64, which they do not have.
+    Apple's GPUs (`mps`) are refused: losses are summed in float64, which they do not support.
     """
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"
     if name == "cuda":
         name = f"cuda:{os.environ.get('LOCAL_RANK', '0')}"
     try:
-        found = torch.device(name)
+        device = torch.device(name)
     except RuntimeError:
-        found = None
-    known = found is not None and (
-        found.type == "cpu"
-        or (found.type == "cuda" and (found.index or 0) < torch.cuda.device_count())
+        device = None
+    known = device is not None and (
+        device.type == "cpu"
+        or (device.type == "cuda" and (device.index or 0) < torch.cuda.device_count())
     )
-    if found is None or not known:
+    if device is None or not known:
         gpus = [f"cuda:{number}" for number in range(torch.cuda.device_count())]
         remedy = f"Give one of: {', '.join(['auto', 'cpu', *gpus])}"
         raise WeftError(f"there is no device '{name}' here", remedy=remedy)
-    return found
+    return device
 
 
 def environment(device: torch.device) -> dict[str, Any]:
-    """All that may matter to who reads the results later."""
+    """Versions, system, device and commit, for whoever reads the results later."""
     return {
         "weft": VERSION,
         "python": platform.python_version(),
@@ -66,13 +66,13 @@ def _described(device: torch.device) -> str:
 
 
 def commit() -> str | None:
-    """The commit of Weft's source, with a + where files were changed; None outside of a repository.
+    """The commit of Weft's source, with a + if files were changed; None outside a repository.
 
-    Only a repository that holds Weft itself counts, not one that it happens to be installed in.
-    Where the source was copied without its repository, WEFT_COMMIT can say which it is.
+    Only a repository that tracks Weft itself counts, not one that it happens to be installed in. If
+    the source was copied without its repository, set WEFT_COMMIT.
     """
-    if told := os.environ.get("WEFT_COMMIT"):
-        return told
+    if given := os.environ.get("WEFT_COMMIT"):
+        return given
     here = Path(__file__).parent
     try:
         known = _git(here, "ls-files", "--error-unmatch", Path(__file__).name)

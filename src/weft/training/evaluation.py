@@ -1,15 +1,15 @@
-"""Exact match on every split, with the axes of every example kept beside it.
+"""Evaluation: exact match on every split, with the axes of every example beside it.
 
-A whole answer is right when it is right at every position. Greedy decoding feeds back its own
-tokens, and as long as they are right these are the ones that teacher forcing feeds: its answer is
-right exactly when the teacher-forced choice is right everywhere. So one pass decides, unless what a
-position computes depends on how long the text is, which changes while it is decoded:
+An answer is right if it is right at every position. Greedy decoding feeds back the model's own
+tokens, which equal those of teacher forcing for as long as they are right: the decoded answer is
+right exactly if the teacher-forced prediction is right everywhere. So one forward pass decides,
+unless the computation at a position depends on the length of the text, which grows while decoding:
 
 - `randomised` positions are spread over the length of the text;
-- a decoder that halts by `sequence` runs as many layers as the slowest position of the text takes.
+- a decoder that halts by `sequence` runs as many layers as the slowest position of the text needs.
 
-Such models decode token by token. Answers that stand under the tokens of a question (format `tag`)
-are not fed back: the whole text is given, and one pass is what the model does.
+Such models decode token by token. Answers aligned with the tokens of the question (format `tag`)
+are not fed back; the model reads the whole text in one forward pass.
 """
 
 from __future__ import annotations
@@ -21,38 +21,41 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 
+from weft.errors import WeftError
 from weft.files import replaced
 from weft.models.build import Model
 from weft.statistics import Share
 from weft.tasks import Batch, Task, by_axis, score
 from weft.tasks.arrays import Bools, Ints
 from weft.tasks.task import VALIDATION
+from weft.training.config import LabelSetLoss
 from weft.training.data import blaming, tensors_of
 from weft.training.learner import run, summed_loss
 
-OPTIONAL = ("source", "source_lengths")
+OPTIONAL = ("source", "source_lengths", "legal", "documents")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Predictions:
-    """What a model chose for the examples of a split.
+    """A model's predictions for the examples of a split.
 
     Attributes:
-        split: its name.
+        split: name of the split.
         batch: the examples, with their axes.
-        chosen: b l, the class at every position.
-        loss: the mean cross-entropy of all targets.
+        chosen: b l, the predicted class at every position; or b l c, the predicted set of classes.
+        loss: mean loss over all targets.
     """
 
     split: str
     batch: Batch
-    chosen: Ints
+    chosen: Ints | Bools
     loss: float
 
     @property
     def right(self) -> Bools:
-        """b, whether all of an example is right."""
+        """b, whether an example is right at every position with a target."""
         return score(self.batch, self.chosen)
 
     @property
@@ -62,15 +65,15 @@ class Predictions:
 
     @property
     def share(self) -> Share:
-        """How many of how many examples are right."""
+        """The accuracy as a share of n examples."""
         return Share.of(self.right)
 
     def by(self, axis: str) -> dict[int, Share]:
-        """Accuracy for each value of an axis."""
+        """Accuracy for each value of an axis, such as `length`."""
         return by_axis(self.batch, self.right, axis)
 
     def save(self, path: Path) -> None:
-        """Write the table as a plain .npz."""
+        """Write the predictions as a plain .npz file."""
         arrays: dict[str, Any] = {"tokens": self.batch.tokens, "lengths": self.batch.lengths}
         arrays |= {"targets": self.batch.targets, "chosen": self.chosen}
         for name in OPTIONAL:
@@ -83,7 +86,7 @@ class Predictions:
 
 
 def load_predictions(path: Path) -> Predictions:
-    """A table that was saved; the split is the file's name."""
+    """Predictions that were saved; the file's name is the split."""
     with np.load(path, allow_pickle=False) as stored:
         axes = {name.removeprefix("axis."): stored[name] for name in stored if "axis." in name}
         batch = Batch(
@@ -96,49 +99,74 @@ def load_predictions(path: Path) -> Predictions:
 
 
 def evaluate(
-    model: Model, tests: Mapping[str, Batch], *, batch: int = 256
+    model: Model,
+    tests: Mapping[str, Batch],
+    *,
+    batch: int = 256,
+    label_sets: LabelSetLoss = "binary",
 ) -> dict[str, Predictions]:
-    """What a model chooses for some test sets, so many examples at a time."""
+    """A model's predictions for some test sets, `batch` rows at a time.
+
+    For label sets, `label_sets` is the loss that the model was trained with: with `binary` the
+    predictions are the sets of classes with positive logits, which must equal the label sets;
+    otherwise the most likely class, which must be in the label set.
+    """
     training = model.training
     model.eval()
     try:
-        return {split: _one(model, split, examples, batch) for split, examples in tests.items()}
+        return {
+            split: _predictions(model, split, examples, batch, label_sets)
+            for split, examples in tests.items()
+        }
     finally:
         model.train(training)
 
 
 @torch.no_grad()
-def _one(model: Model, split: str, tests: Batch, size: int) -> Predictions:
-    chosen = np.zeros_like(tests.targets)
-    total, decodes = 0.0, not forced(model) and tests.continues
+def _predictions(
+    model: Model, split: str, tests: Batch, size: int, label_sets: LabelSetLoss
+) -> Predictions:
+    sets = tests.legal is not None and label_sets == "binary"
+    chosen: Any = np.zeros_like(tests.legal) if sets else np.zeros_like(tests.targets)
+    total, decodes = 0.0, not teacher_forcing_decides(model) and tests.continues
+    if decodes and tests.documents is not None:
+        raise WeftError(
+            "packed tests cannot be decoded token by token, as this model needs",
+            remedy="Give tests with one example per row",
+        )
     for start in range(0, len(tests), size):
         part = tests.take(slice(start, start + size)).trimmed()
-        found, loss = _part(model, part, decodes)
-        chosen[start : start + size, : found.shape[1]] = found
+        logits, loss = _forward(model, part, label_sets)
+        if decodes:
+            classes = decoded(model, part)
+        elif sets:
+            classes = (logits[..., : chosen.shape[-1]] > 0).cpu().numpy()
+        else:
+            classes = logits.argmax(-1).cpu().numpy()
+        chosen[start : start + size, : classes.shape[1]] = classes
         total += loss
-    asked = max(1, int((tests.targets >= 0).sum()))
-    return Predictions(split=split, batch=tests, chosen=chosen, loss=total / asked)
+    count = max(1, int(tests.scored.sum()))
+    return Predictions(split=split, batch=tests, chosen=chosen, loss=total / count)
 
 
-def _part(model: Model, part: Batch, decodes: bool) -> tuple[Ints, float]:
-    """The choices for a few examples, and the sum of their losses with the answers given."""
+def _forward(model: Model, part: Batch, label_sets: LabelSetLoss) -> tuple[Tensor, float]:
+    """The teacher-forced logits for a few rows, and the sum of their losses."""
     tensors = tensors_of(part, model.config).to(model.embedding.device)
     logits = run(model, tensors).logits
-    loss = float(summed_loss(logits, tensors.targets))
-    return decoded(model, part) if decodes else logits.argmax(-1).cpu().numpy(), loss
+    return logits, float(summed_loss(logits, tensors, label_sets))
 
 
-def forced(model: Model) -> bool:
-    """Whether what a position computes never changes while a text grows."""
+def teacher_forcing_decides(model: Model) -> bool:
+    """Whether the computation at a position does not depend on the tokens after it."""
     config = model.config
-    moves = "randomised" in config.encodings
-    waits = config.halt is not None and config.halting == "sequence"
-    return not (config.causal and (moves or waits))
+    randomised = "randomised" in config.encodings
+    halts_together = config.halt is not None and config.halting == "sequence"
+    return not (config.causal and (randomised or halts_together))
 
 
 @torch.no_grad()
 def decoded(model: Model, batch: Batch) -> Ints:
-    """What greedy decoding chooses at every position with a target, by one pass for each token."""
+    """Greedily decoded classes at every position with a target, one forward pass per token."""
     tokens, chosen = batch.tokens.copy(), np.zeros_like(batch.targets)
     for length in range(int(batch.prompt.min()), batch.targets.shape[1] + 1):
         so_far = Batch(
@@ -157,7 +185,7 @@ def decoded(model: Model, batch: Batch) -> Ints:
 
 
 def test_sets(task: Task, splits: tuple[str, ...], size: int) -> dict[str, Batch]:
-    """The test sets of some splits, or of all that have one; `validation` is the validation set."""
+    """Test sets of some splits, or of all that have one; `validation` is the validation set."""
     return {split: _examples(task, split, size) for split in splits or task.tested}
 
 

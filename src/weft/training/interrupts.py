@@ -1,8 +1,8 @@
 """Signals that end a run: Ctrl-C (SIGINT) and SIGTERM.
 
-An exception that is raised in the middle of a step would leave weights half changed. So a signal is
-noted while steps are made, and the loop leaves at the next moment at which all is whole. Elsewhere,
-as while a model is made, there is nothing to tear: there a signal raises `Interrupted` at once.
+An exception in the middle of a step would leave weights half updated. So during steps a signal is
+only noted, and the loop leaves after the step. Elsewhere, as while a model is built, a signal
+raises `Interrupted` at once.
 """
 
 from __future__ import annotations
@@ -20,26 +20,26 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 def always(again: bool) -> bool:
-    """Raise whenever a signal arrives."""
+    """Raise on every signal."""
     return True
 
 
 def never(again: bool) -> bool:
-    """Note signals only."""
+    """Only note signals."""
     return False
 
 
 class Interrupts:
-    """What is done about signals for as long as it is entered; in other threads nothing is.
+    """Handles SIGINT and SIGTERM while it is entered; outside the main thread it does nothing.
 
     Attributes:
-        number: of the first signal that arrived; 0 while there was none.
+        number: number of the first signal that arrived; 0 if none has.
     """
 
-    def __init__(self, told: Callable[[int], None] = lambda number: None) -> None:
-        """`told` is called with every signal as it arrives."""
+    def __init__(self, forward: Callable[[int], None] = lambda number: None) -> None:
+        """`forward` is called with every signal as it arrives."""
         self.number = 0
-        self._told = told
+        self._forward = forward
         self._raises: Callable[[bool], bool] = always
         self._before: dict[signal.Signals, Any] = {}
 
@@ -57,13 +57,13 @@ class Interrupts:
     def _arrived(self, number: int, frame: FrameType | None) -> None:
         again = bool(self.number)
         self.number = self.number or number
-        self._told(number)
+        self._forward(number)
         if self._raises(again):
             raise Interrupted(self.number)
 
     @contextmanager
     def held(self, raises: Callable[[bool], bool] = never) -> Iterator[None]:
-        """Note signals; raise only if `raises` says so, asked whether it is not the first."""
+        """Note signals; raise only if `raises(again)`, where `again` is false for the first."""
         before, self._raises = self._raises, raises
         try:
             yield
@@ -72,7 +72,7 @@ class Interrupts:
 
     @contextmanager
     def at_once(self) -> Iterator[None]:
-        """Raise `Interrupted` when a signal arrives, or if one has."""
+        """Raise `Interrupted` when a signal arrives, or if one has arrived."""
         with self.held(always):
             if self.number:
                 raise Interrupted(self.number)

@@ -1,7 +1,7 @@
-"""A model that learns: forward, backward, clip, step, average; and its tensors, to save.
+"""Learners: a model with its optimisers, which take one step at a time and can be saved.
 
-This one learns from a task's answers. Those that learn from traces (`trace_learning`, `readable`)
-have another loss, and other batches.
+`Learner` learns from a task's answers. Learners from traces (`traces.learner`, `traces.streams`)
+have another loss and other batches.
 """
 
 from __future__ import annotations
@@ -11,102 +11,101 @@ import math
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
 from torch import Tensor, nn
 
 from weft.errors import WeftError
 from weft.models.build import Model, build
-from weft.models.config import TransformerConfig
-from weft.models.init import initialise
 from weft.models.transformer import Output
 from weft.tasks import Task
-from weft.training.config import TrainingConfig
-from weft.training.cuda_graphs import Graphed
+from weft.training.config import LabelSetLoss, TrainingConfig
+from weft.training.cuda_graphs import CapturedSteps
 from weft.training.data import Feed, Tensors
-from weft.training.distributed import Group, add_up, seed_own_draws
+from weft.training.distributed import Group, seed_process, sum_gradients
 from weft.training.optim.optimisers import (
     clip,
+    learning_rate,
     make_capturable,
     optimisers_of,
     restore,
     saved,
     set_lr,
 )
-from weft.training.optim.schedules import share
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
 
 IGNORED = -1
 
 
 class NotFinite(ArithmeticError):
-    """The loss or its gradient is no longer a number."""
+    """The loss or its gradient is not finite."""
 
 
 class Batches(Protocol):
-    """The batches of a run, one for each step that is left; to be closed.
+    """The batches of a run, one for each remaining step; to be closed.
 
-    Each can be brought `to` a device, and has `read`, the number of tokens in it.
+    Each batch has `to(device)` and `token_count`, the number of tokens in it without padding.
     """
 
     def __iter__(self) -> Iterator[Any]: ...
 
     def close(self) -> None:
-        """End whatever makes them."""
+        """Stop producing batches."""
 
 
 class Learner:
-    """A model with its optimisers and, where one is kept, its average.
+    """A model with its optimisers and, if the config asks for one, an average of its weights.
 
     Attributes:
-        updating: whether weights are no longer those of the last step. It is set before they are
-            changed, and it is for who counts steps to unset it.
+        updating: whether the weights may differ from those of the last complete step. The learner
+            sets it before it changes weights; the caller clears it when it has counted the step.
     """
 
     def __init__(
         self,
         config: TrainingConfig,
-        model: TransformerConfig,
+        model: Model,
         device: torch.device,
         group: Group | None = None,
     ) -> None:
+        """`model` has its initial weights; it is moved to `device` and trained in place."""
         self.config, self.device, self.group = config, device, group or Group()
-        self.model = self._made(model).to(device)
+        self.model = model.to(device)
         self.average = self._copy() if config.ema else None
         self.optimisers = optimisers_of(self.trained, config.optimiser)
-        self.unsound = torch.zeros((), dtype=torch.bool, device=device)
+        self.not_finite = torch.zeros((), dtype=torch.bool, device=device)
         self.updating = False
-        self._graphed = self._graph() if config.graphed and device.type == "cuda" else None
+        capture = config.cuda_graphs and device.type == "cuda"
+        self._captured = self._capture() if capture else None
         self._plain = self.model
-        if config.fused:
-            self._fuse()
+        if config.torch_compile:
+            self._compile()
 
-    def _made(self, config: TransformerConfig) -> Model:
-        """The model with its first weights."""
-        return initialise(build(config), self.config.initial, seed=self.config.seed)
-
-    def _fuse(self) -> None:
-        """Make steps quicker, where the config asks for it."""
-        self._plain = self._shared(self.model.config)
+    def _compile(self) -> None:
+        """Compile the layers by torch.compile."""
+        self._plain = self._shared()
         self.model.fused()
 
     @property
     def trained(self) -> nn.Module:
-        """All that is learned: the model, and whatever else a loss needs."""
+        """Everything that is trained: the model, and whatever else the loss needs."""
         return self.model
 
     @cached_property
     def weights(self) -> list[nn.Parameter]:
-        """All weights that are learned, found once: small models notice."""
+        """All trained weights; collected once, since small models notice."""
         return [weight for weight in self.trained.parameters() if weight.requires_grad]
 
     @property
-    def guessing(self) -> float:
-        """The loss of one who knows nothing."""
+    def guessing_loss(self) -> float:
+        """Loss of a uniform guess, log(classes)."""
         return math.log(max(2, self.model.config.outputs))
 
     def feed(self, task: Task, first: int) -> Batches:
-        """The batches from a step on."""
+        """The batches from step `first` on."""
         return Feed(
             task,
             self.config,
@@ -117,128 +116,163 @@ class Learner:
         )
 
     def loss(self, batch: Any) -> Tensor:
-        """The loss of a batch, or of this process's part of it."""
-        with precise(self.config, self.device):
+        """The mean loss of a batch; in a group, this process's share of it."""
+        with autocast(self.config, self.device):
             logits = run(self.model, batch).logits
-        whole: Tensor = summed_loss(logits, batch.targets) / batch.asked
-        return whole
+        total = summed_loss(logits, batch, self.config.supervision.label_sets)
+        mean: Tensor = total / batch.target_count
+        return mean
 
     def objective(self, loss: Tensor) -> Tensor:
-        """What a step makes smaller: the loss, which is logged, and whatever else it should."""
+        """What a step minimises: the logged loss, and regularisers if there are any."""
         return loss
 
     @property
     def evaluated(self) -> Model:
-        """The model that counts, not compiled: the average where there is one."""
+        """The model to evaluate, not compiled: the average if there is one."""
         return self._plain if self.average is None else self.average
 
     def lr(self, step: int) -> float:
         """The learning rate of a step."""
-        return self.config.optimiser.lr * share(self.config.schedule, step, self.config.steps)
+        return learning_rate(self.config, step)
 
     def learn(self, batch: Any, step: int) -> Tensor:
-        """One step; gives the loss before it, which is not waited for."""
+        """Take one step; returns the loss before it, without waiting for the device."""
         if not self.model.training:
             self.model.train()
         if self.group.size > 1 and self.model.config.draws_per_example:
-            seed_own_draws(self.config.seed, step, self.group)
+            seed_process(self.config.seed, step, self.group)
         set_lr(self.optimisers, self.lr(step))
-        return self._advance(batch) if self._graphed is None else self._graphed(batch)
+        return self._advance(batch) if self._captured is None else self._captured(batch)
 
     def _advance(self, batch: Any) -> Tensor:
-        """Forward, backward, and the change of all weights; nothing in it waits for a GPU."""
+        """Forward, backward and update; nothing in it waits for a GPU."""
         loss = self.loss(batch)
-        self._forget()
+        self._clear_gradients()
         self.objective(loss).backward()  # type: ignore[no-untyped-call]
-        loss = add_up(self.weights, loss.detach(), self.group)
+        loss = sum_gradients(self.weights, loss.detach(), self.group)
         norm = clip(self.weights, self.config.optimiser.clip)
-        self._look(loss, norm)
-        self._change()
+        self._note_finite(loss, norm)
+        self._begin_update()
         for optimiser in self.optimisers:
             optimiser.step()
-        self._follow()
+        self._update_average()
         return loss
 
-    def _graph(self) -> Graphed:
+    def _capture(self) -> CapturedSteps:
         """Steps as CUDA graphs; learning rates must then be tensors."""
         if self.group.size > 1:
             raise WeftError(
-                "steps of several processes cannot be captured",
+                "cuda_graphs does not work with several processes",
                 subject="TrainingConfig",
-                remedy="Set graphed=false, or start one process",
+                remedy="Set cuda_graphs=false, or start one process",
             )
         make_capturable(self.optimisers, self.device)
-        return Graphed(self._advance, self._forget, self._change)
+        return CapturedSteps(self._advance, self._clear_gradients, self._begin_update)
 
-    def _change(self) -> None:
-        """Note that weights are about to be changed."""
+    def _begin_update(self) -> None:
+        """Note that weights are about to change."""
         self.updating = True
 
-    def _forget(self) -> None:
-        """Let go of gradients."""
+    def _clear_gradients(self) -> None:
         for weight in self.weights:
             weight.grad = None
 
     def check(self) -> None:
-        """Raise `NotFinite` where some step so far had no finite loss and gradient."""
-        if bool(self.unsound):
+        """Raise `NotFinite` if a step so far had a loss or gradient that is not finite."""
+        if bool(self.not_finite):
             raise NotFinite
 
-    def _look(self, loss: Tensor, norm: Tensor) -> None:
-        """Note whether all is finite; on a CPU that costs nothing to know before the step."""
-        self.unsound |= ~(loss.isfinite() & norm.isfinite())
+    def _note_finite(self, loss: Tensor, norm: Tensor) -> None:
+        """Note whether loss and gradient are finite; on a CPU, check before the update."""
+        self.not_finite |= ~(loss.isfinite() & norm.isfinite())
         if self.device.type == "cpu":
             self.check()
 
     @torch.no_grad()
-    def _follow(self) -> None:
+    def _update_average(self) -> None:
         """Move the average towards the weights."""
         if self.average is not None:
             both = zip(self.average.parameters(), self.model.parameters(), strict=True)
-            pairs = [(kept, new) for kept, new in both if new.requires_grad]
-            kept: list[Tensor] = [one for one, _ in pairs]
-            torch._foreach_lerp_(kept, [one for _, one in pairs], 1 - self.config.ema)
+            pairs = [(mean, new) for mean, new in both if new.requires_grad]
+            means: list[Tensor] = [mean for mean, _ in pairs]
+            torch._foreach_lerp_(means, [new for _, new in pairs], 1 - self.config.ema)
 
     def _copy(self) -> Model:
         return copy.deepcopy(self.model).requires_grad_(False)
 
-    def _shared(self, config: TransformerConfig) -> Model:
-        """A model with the same weights, which takes inputs of any width without compiling."""
-        twin = build(config)
+    def _shared(self) -> Model:
+        """An uncompiled model that shares the weights and takes inputs of any width."""
+        twin = build(self.model.config)
         twin.load_state_dict(self.model.state_dict(), assign=True)
         return twin.to(self.device).requires_grad_(False)
 
     def tensors(self) -> dict[str, dict[str, Tensor]]:
-        """All tensors that a checkpoint needs, by file."""
-        found = {"model": self.model.state_dict(), "optimiser": saved(self.optimisers)}
-        return found if self.average is None else {**found, "ema": self.average.state_dict()}
+        """All tensors of a checkpoint, by file."""
+        files = {"model": self.model.state_dict(), "optimiser": saved(self.optimisers)}
+        return files if self.average is None else {**files, "ema": self.average.state_dict()}
 
     def restore(self, tensors: dict[str, dict[str, Tensor]]) -> None:
-        """Become what was saved."""
+        """Load the tensors of a checkpoint."""
         self.model.load_state_dict(tensors["model"])
-        restore(self.optimisers, tensors.get("optimiser", {}))  # a run at its end has none
+        restore(self.optimisers, tensors.get("optimiser", {}))  # finished runs have none
         if self.average is not None:
             self.average.load_state_dict(tensors["ema"])
 
 
 def run(model: Model, batch: Tensors) -> Output:
     """The model's output for a batch."""
-    found: Output = model(
-        batch.tokens, batch.lengths, source=batch.source, source_lengths=batch.source_lengths
+    output: Output = model(
+        batch.tokens,
+        batch.lengths,
+        documents=batch.documents,
+        source=batch.source,
+        source_lengths=batch.source_lengths,
     )
-    return found
+    return output
 
 
-def summed_loss(logits: Tensor, targets: Tensor) -> Tensor:
-    """The sum of cross-entropies at all positions with a target, in float32 at least."""
+def summed_loss(
+    logits: Float[Tensor, "batch length classes"],
+    batch: Tensors,
+    label_sets: LabelSetLoss = "binary",
+) -> Float[Tensor, ""]:
+    """The sum of losses at all positions with a target, in float32 or float64.
+
+    Cross-entropy for classes and sequences. For label sets, with L the legal symbols of C:
+
+        binary    (1/C) sum_c BCE(sigmoid(logit_c), c in L), multi-label prediction as in the code
+                  of Huang et al. (2025) and its successors
+        uniform   -(1/|L|) sum_(c in L) log p_c
+        any       -log sum_(c in L) p_c
+    """
     wide = logits if logits.dtype == torch.float64 else logits.float()
-    return nn.functional.cross_entropy(
-        wide.flatten(0, -2), targets.flatten(), ignore_index=IGNORED, reduction="sum"
-    )
+    if batch.legal is None:
+        return nn.functional.cross_entropy(
+            wide.flatten(0, -2), batch.targets.flatten(), ignore_index=IGNORED, reduction="sum"
+        )
+    scored = batch.targets >= 0
+    legal = nn.functional.pad(batch.legal, (0, wide.shape[-1] - batch.legal.shape[-1]))
+    legal = legal | ~scored[..., None]  # no empty set, so that every loss is finite
+    losses = _label_set_losses(wide, legal, label_sets)
+    return torch.where(scored, losses, 0.0).sum()
 
 
-def precise(config: TrainingConfig, device: torch.device) -> AbstractContextManager[object]:
-    """The precision in which products are computed."""
+def _label_set_losses(logits: Tensor, legal: Tensor, label_sets: LabelSetLoss) -> Tensor:
+    """The loss at each position (b l)."""
+    if label_sets == "binary":
+        losses = nn.functional.binary_cross_entropy_with_logits(
+            logits, legal.to(logits.dtype), reduction="none"
+        )
+        return losses.mean(-1)
+    log_shares = logits.log_softmax(-1)
+    if label_sets == "uniform":
+        return -torch.where(legal, log_shares, 0.0).sum(-1) / legal.sum(-1)
+    return -log_shares.masked_fill(~legal, -torch.inf).logsumexp(-1)
+
+
+def autocast(config: TrainingConfig, device: torch.device) -> AbstractContextManager[object]:
+    """The precision of matmuls: bf16 if the config asks for it."""
     if not config.bf16:
         return nullcontext()
     return torch.autocast(device.type, dtype=torch.bfloat16)

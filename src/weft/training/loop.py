@@ -1,18 +1,18 @@
-"""The loop: learn, write down, evaluate, save; and when to end.
+"""The training loop: step, record, evaluate, save; and when to stop.
 
-A step is learned, then recorded, evaluated and saved, in this order: a checkpoint comes after all
-that its step has written, so a run that continues from it writes the same files again.
+A checkpoint comes after everything that its step has written, so a run that resumes from it writes
+the same files again.
 
-A signal ends the run after the step under way; a second one breaks the step off, unless weights
-are already being changed. The first step of a process, which may have to be compiled for minutes,
-is broken off at once. So are evaluations, which are made when the run is resumed. Either way a
-checkpoint of the last whole step is saved.
+A signal ends the run after the current step. A second signal aborts the step, unless weights are
+already being updated. The first step of a process, which may compile for minutes, is aborted at
+once; so are evaluations, which are repeated when the run resumes. In every case a checkpoint of the
+last complete step is saved.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
@@ -21,88 +21,97 @@ import torch
 
 from weft.errors import Interrupted, WeftError, did_you_mean
 from weft.files import Log
-from weft.tasks import Task
+from weft.tasks import Batch, Task
 from weft.tasks.task import TRAIN, VALIDATION
 from weft.training import checkpoint
-from weft.training.callbacks import Record, Watcher
-from weft.training.checkpoint import State
+from weft.training.callbacks import Callback, Record
+from weft.training.checkpoint import RunState
 from weft.training.config import TrainingConfig
-from weft.training.distributed import Group, Signalled, agreed
+from weft.training.distributed import Group, SharedSignals, agreed
 from weft.training.evaluation import Predictions, evaluate, test_sets
 from weft.training.interrupts import Interrupts
-from weft.training.learner import NotFinite, precise
-from weft.training.supervising import learner_of
+from weft.training.learner import Learner, NotFinite, autocast
+from weft.training.supervision import learner_of
 
-CHOOSING = ("dev",)
-"""Splits of tasks that were published to choose settings by."""
+DEV_SPLITS = ("dev",)
+"""Published splits that are meant for choosing settings."""
 PATIENCE = 3
-"""How many records running must be too high before a run has diverged."""
+"""Number of consecutive records above the threshold after which a run has diverged."""
 
 
 class Diverged(ArithmeticError):
-    """The loss has been far above that of guessing for some time."""
+    """The loss has been far above that of a uniform guess for some time."""
 
 
 class Loop:
-    """A run on its way."""
+    """A run in progress; `start` builds one from a config."""
 
     def __init__(
         self,
         config: TrainingConfig,
         task: Task,
         folder: Path,
+        learner: Learner,
+        tests: Mapping[str, Batch],
+        state: RunState,
+        *,
+        callback: Callback,
+        save_every: float,
+        interrupts: Interrupts,
+    ) -> None:
+        self.config, self.task, self.folder = config, task, folder
+        self.learner, self.tests, self.state = learner, tests, state
+        self.device, self.group = learner.device, learner.group
+        self.callback, self.save_every, self.interrupts = callback, save_every, interrupts
+        self.signals = SharedSignals(self.group)
+        self.predictions: dict[str, Predictions] = {}
+        self.evaluated_at = 0
+        self.metrics: Log | None = None
+        self.evaluations: Log | None = None
+        self._first = True  # whether this process has taken no step yet
+        self._total = torch.tensor(state.loss, dtype=torch.float64, device=self.device)
+        self._tokens, self._recorded = (
+            0,
+            state.seconds,
+        )  # since the last record
+        self._began = self._saved = time.perf_counter()
+
+    @classmethod
+    def start(
+        cls,
+        config: TrainingConfig,
+        task: Task,
+        folder: Path,
         device: torch.device,
         *,
         group: Group,
-        watcher: Watcher,
+        callback: Callback,
         save_every: float,
         interrupts: Interrupts | None = None,
-    ) -> None:
-        self.config, self.task, self.folder = config, task, folder
-        self.device, self.group, self.watcher = device, group, watcher
-        self.save_every = save_every
-        self.interrupts = interrupts or Interrupts()
-        self.signalled = Signalled(group)
-        self.learner = learner_of(config, task, device, group)
+    ) -> Loop:
+        """Build the learner and the test sets; restore the newest checkpoint if there is one."""
+        learner = learner_of(config, task, device, group)
         splits = config.evaluation.splits or task.tested
-        self.decisive = decisive(config)
-        if self.decisive and self.decisive not in splits:
-            splits = (self.decisive, *splits)
-        self.tests = test_sets(task, splits, config.evaluation.size)
-        self.predictions: dict[str, Predictions] = {}
-        self.evaluated_at = 0
-        self._first = True  # whether this process has made no step yet
-        self.state = self._continued()
-        self.metrics = self._log("metrics.jsonl")
-        try:
-            self.evaluations = self._log("evaluations.jsonl")
-        except BaseException:
-            if self.metrics is not None:
-                self.metrics.close()
-            raise
-        self._total = torch.tensor(self.state.loss, dtype=torch.float64, device=device)
-        self._read, self._recorded = 0, self.state.seconds  # tokens since a record, and when it was
-        self._began = self._saved = time.perf_counter()
-
-    def _continued(self) -> State:
-        """The state of the newest checkpoint, or of a new run."""
-        torch.manual_seed(self.config.seed)
-        found = checkpoint.load(self.folder)
-        if found is None:
-            return State()
-        state, tensors = found
-        with checkpoint.restoring(self.folder):
-            self.learner.restore(tensors)
-        checkpoint.restore_random(state, self.device)
-        return state
-
-    def _log(self, name: str) -> Log | None:
-        return Log(self.folder / name, self.state.step) if self.group.first else None
+        name = deciding_split(config)
+        if name and name not in splits:
+            splits = (name, *splits)
+        tests = test_sets(task, splits, config.evaluation.size)
+        state = _restored(config, folder, learner)
+        return cls(
+            config, task, folder, learner, tests, state, callback=callback, save_every=save_every,
+            interrupts=interrupts or Interrupts(),
+        )  # fmt: skip
 
     def run(self) -> None:
-        """All steps that are left, and the last evaluation."""
+        """Take all remaining steps, and evaluate at the end."""
         with self.interrupts.held():
+            self._open_logs()
             self._run()
+
+    def _open_logs(self) -> None:
+        if self.group.first:
+            self.metrics = Log(self.folder / "metrics.jsonl", self.state.step)
+            self.evaluations = Log(self.folder / "evaluations.jsonl", self.state.step)
 
     def _run(self) -> None:
         if self.state.due:
@@ -116,7 +125,7 @@ class Loop:
                 self._step(batches)
         finally:
             feed.close()
-        self.interrupts.number = self.interrupts.number or self.signalled.settle()
+        self.interrupts.number = self.interrupts.number or self.signals.settle()
         self.learner.check()
         self.save()
         if self.evaluated_at != self.state.step:
@@ -125,7 +134,7 @@ class Loop:
     def _step(self, batches: Iterator[Any]) -> None:
         step = self.state.step + 1
         batch = self._learn(batches, step)
-        self._read += batch.read
+        self._tokens += batch.token_count
         last = step == self.config.steps
         if step % self.config.log_every == 0 or last:
             self._record()
@@ -134,16 +143,16 @@ class Loop:
             self.state = replace(self.state, due=True)
             self._evaluate()
             self._judge()
-        if number := self.signalled.exchange(self.interrupts.number):
+        if number := self.signals.exchange(self.interrupts.number):
             self._leave(number)
         if time.perf_counter() - self._saved >= self.save_every:
             self.save()
 
     def _learn(self, batches: Iterator[Any], step: int) -> Any:
-        """Make a step, all of it or none; gives its batch."""
+        """Take a step, completely or not at all; returns its batch."""
         random = checkpoint.random_state(self.device)
         try:
-            with self.interrupts.held(self._breakable):
+            with self.interrupts.held(self._may_abort):
                 batch = next(batches).to(self.device)
                 loss = self.learner.learn(batch, step)
         except NotFinite:
@@ -151,75 +160,77 @@ class Loop:
         except BaseException:
             if not self.learner.updating:
                 checkpoint.set_random_state(random, self.device)
-                if self.interrupts.number:  # maybe the reason: compilers are interrupted too
+                if self.interrupts.number:  # maybe the cause: compilers are interrupted too
                     self._leave(self.interrupts.number, together=False)
             raise
         self._total += loss
         self.state = replace(
             self.state,
             step=step,
-            tokens=self.state.tokens + batch.read,
+            tokens=self.state.tokens + batch.token_count,
             counted=self.state.counted + 1,
         )
         self.learner.updating = self._first = False
         return batch
 
-    def _breakable(self, again: bool) -> bool:
-        """Whether a signal may break the step off; never while others wait for it."""
+    def _may_abort(self, again: bool) -> bool:
+        """Whether a signal may abort the step; never while other processes wait for it."""
         return (again or self._first) and self.group.size == 1 and not self.learner.updating
 
     def _record(self) -> None:
-        """Write down how it goes, and end the run where it goes nowhere."""
+        """Write a record, and raise `Diverged` if the loss has been too high for too long."""
         self.learner.check()
         loss = float(self._total) / self.state.counted
         self._clock()
-        passed = self.state.seconds - self._recorded
+        elapsed = self.state.seconds - self._recorded
         record = Record(
             step=self.state.step,
             loss=loss,
             lr=self.learner.lr(self.state.step),
             tokens=self.state.tokens,
             seconds=round(self.state.seconds, 4),
-            tokens_per_second=round(self._read / max(passed, 1e-9), 1),
+            tokens_per_second=round(self._tokens / max(elapsed, 1e-9), 1),
         )
         if self.metrics is not None:
             self.metrics.append(record.as_dict())
-        self._read, self._recorded = 0, self.state.seconds
+        self._tokens, self._recorded = 0, self.state.seconds
         self._total.zero_()
-        most = self.config.stop.divergence * self.learner.guessing
-        high = self.state.high + 1 if loss > most else 0
+        threshold = self.config.stop.divergence * self.learner.guessing_loss
+        high = self.state.high + 1 if loss > threshold else 0
         self.state = replace(self.state, counted=0, high=high)
-        self.watcher.logged(record)
+        self.callback.on_record(record)
         if high >= PATIENCE:
             raise Diverged
 
     def _clock(self) -> None:
-        """Add the time that has passed to the run's."""
+        """Add the time since the last call to the training time."""
         now = time.perf_counter()
         self.state = replace(self.state, seconds=self.state.seconds + now - self._began)
         self._began = now
 
     def _evaluate(self) -> None:
-        """Evaluate on all splits; its time is not counted as learning."""
+        """Evaluate on all splits; the time does not count as training time."""
         self._clock()
-        step, found = self.state.step, self._predicted()
-        if number := self.signalled.agree(self.interrupts.number):
+        step, predictions = self.state.step, self._predict()
+        if number := self.signals.agree(self.interrupts.number):
             self._leave(number)
-        self.predictions, self.evaluated_at = found, step
-        accuracy = {split: found.accuracy for split, found in self.predictions.items()}
-        loss = {split: found.loss for split, found in self.predictions.items()}
+        self.predictions, self.evaluated_at = predictions, step
+        accuracy = {split: table.accuracy for split, table in predictions.items()}
+        loss = {split: table.loss for split, table in predictions.items()}
         if self.evaluations is not None:
             self.evaluations.append({"step": step, "accuracy": accuracy, "loss": loss})
-        self.watcher.evaluated(step, accuracy)
+        self.callback.on_evaluation(step, {split: one.share for split, one in predictions.items()})
         self._began = time.perf_counter()
 
-    def _predicted(self) -> dict[str, Predictions]:
-        """What the model chooses for all tests; nothing if a signal arrives meanwhile."""
+    def _predict(self) -> dict[str, Predictions]:
+        """The model's predictions for all test sets; none if a signal arrives meanwhile."""
         random = checkpoint.random_state(self.device)
-        size = self.config.evaluation.batch
+        size, label_sets = self.config.evaluation.batch, self.config.supervision.label_sets
         try:
-            with self.interrupts.at_once(), precise(self.config, self.device):
-                return evaluate(self.learner.evaluated, self.tests, batch=size)
+            with self.interrupts.at_once(), autocast(self.config, self.device):
+                return evaluate(
+                    self.learner.evaluated, self.tests, batch=size, label_sets=label_sets
+                )
         except (Interrupted, Exception):
             if not self.interrupts.number:
                 raise
@@ -227,12 +238,12 @@ class Loop:
             return {}
 
     def _judge(self) -> None:
-        """Keep the best, and say whether the run may end."""
-        stop = self.config.stop
+        """Update the best accuracy, and decide whether the run stops."""
+        stop, name = self.config.stop, deciding_split(self.config)
         self.state = state = replace(self.state, due=False)
-        if self.decisive is None:
+        if name is None:
             return
-        mine = self.predictions[self.decisive].accuracy
+        mine = self.predictions[name].accuracy
         accuracy = agreed([mine], self.device, self.group)[0]
         if accuracy > state.best:
             state = replace(state, best=accuracy, best_step=state.step, waited=0)
@@ -244,12 +255,12 @@ class Loop:
         self.state = replace(state, ended="stopped" if early and (reached or stuck) else "")
 
     def _leave(self, number: int, *, together: bool = True) -> NoReturn:
-        """End the run for a signal, in all processes or in this one; the last step is saved."""
+        """Save the last step and raise `Interrupted`, in all processes or in this one."""
         with self.interrupts.held():
             self.learner.check()
             self.save()
             if together:
-                self.signalled.wait()  # torchrun ends all when one is gone
+                self.signals.wait()  # torchrun ends all processes when one is gone
         raise Interrupted(
             number,
             f"interrupted after step {self.state.step:,}, which is saved in {self.folder}; "
@@ -257,22 +268,23 @@ class Loop:
         ) from None
 
     def save(self) -> None:
-        """Write a checkpoint of this moment."""
-        if self.group.first and not bool(self.learner.unsound):
+        """Write a checkpoint."""
+        if self.group.first and not bool(self.learner.not_finite):
             self._clock()
-            whole = replace(self.state, loss=float(self._total))
-            whole = checkpoint.with_random(whole, self.device)
-            checkpoint.save(self.folder, whole, self.learner.tensors())
+            state = replace(self.state, loss=float(self._total))
+            state = checkpoint.with_random(state, self.device)
+            written = checkpoint.save(self.folder, state, self.learner.tensors())
+            self.callback.on_checkpoint(state.step, written)
         self._saved = time.perf_counter()
 
-    def keep(self) -> None:
-        """Save the weights at an unlucky end, where they are still sound."""
+    def save_finite(self) -> None:
+        """Save the weights of a run whose loss went wrong, if they are still finite."""
         if all(bool(weight.isfinite().all()) for weight in self.learner.model.parameters()):
-            self.learner.unsound.zero_()
+            self.learner.not_finite.zero_()
             self.save()
 
     def rescue(self) -> None:
-        """Save the last whole step of a run that fails, if weights are still its own."""
+        """Save the last complete step of a run that failed, unless it failed in an update."""
         if not self.learner.updating:
             self.save()
 
@@ -283,8 +295,21 @@ class Loop:
                 log.close()
 
 
-def decisive(config: TrainingConfig) -> str | None:
-    """The set whose accuracy ends a run early, and never a test set; None if nothing does."""
+def _restored(config: TrainingConfig, folder: Path, learner: Learner) -> RunState:
+    """The state of the newest checkpoint, loaded into the learner; that of a new run otherwise."""
+    torch.manual_seed(config.seed)
+    loaded = checkpoint.load(folder)
+    if loaded is None:
+        return RunState()
+    state, tensors = loaded
+    with checkpoint.restoring(folder):
+        learner.restore(tensors)
+    checkpoint.restore_random(state, learner.device)
+    return state
+
+
+def deciding_split(config: TrainingConfig) -> str | None:
+    """The set whose accuracy stops a run early, which is never a test set; None if none does."""
     stop = config.stop
     if stop.accuracy is None and stop.patience is None:
         return None
@@ -292,15 +317,16 @@ def decisive(config: TrainingConfig) -> str | None:
 
 
 def check_splits(config: TrainingConfig, task: Task) -> None:
-    """Refuse splits that the task has no tests of, and to stop by those that are reported."""
+    """Refuse splits without a test set, and stopping by a split whose accuracy is reported."""
     for split in config.evaluation.splits:
         if split not in (*task.tested, VALIDATION):
             remedy = did_you_mean(split, list(task.tested)).capitalize()
-            raise WeftError(f"the task {task.name} has no tests of '{split}'", remedy=remedy)
-    name = decisive(config)
-    if name not in (None, VALIDATION, *(one for one in CHOOSING if one in task.tested)):
+            raise WeftError(f"the task {task.name} has no test set for '{split}'", remedy=remedy)
+    name = deciding_split(config)
+    allowed = (None, VALIDATION, *(split for split in DEV_SPLITS if split in task.tested))
+    if name not in allowed:
         raise WeftError(
-            f"the split '{name}' is for tests, so it cannot decide when a run stops",
+            f"the split '{name}' is a test set, so it cannot decide when a run stops",
             subject="TrainingConfig",
-            remedy=f"Set stop.split={TRAIN}, of which a validation set is kept",
+            remedy=f"Set stop.split={TRAIN}, which uses a validation set",
         )

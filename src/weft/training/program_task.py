@@ -1,10 +1,9 @@
-"""A task as a program meets it: the task's questions in the program's own tokens.
+"""A task in the tokens of a program, for compiled models, which read those.
 
-Compiled models read the tokens of their program. A question of the task becomes text, the program's
-`encode` makes tokens of it, with whatever marks it needs, and answers stand under the same tokens
-counted from the end. The task `program` has a program's tokens already. One that answers elsewhere
-than under its tokens (formats `lm` and `seq2seq`) is asked for what the program itself puts out, at
-every position.
+Each question of the task is turned into text and encoded by the program's `encode`. Answers are
+aligned with the same tokens, counted from the end. The task `program` has a program's tokens
+already. If the task's answers are not aligned with its tokens (formats `lm` and `seq2seq`), the
+targets are the program's own outputs at every position.
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from weft.compiler.build import Compiled, compile_program
 from weft.errors import WeftError
 from weft.interpreter.batched import run_batch
 from weft.language.program import Program, token_numbers
@@ -27,8 +27,8 @@ from weft.tasks.formats import Format, Pairs
 from weft.tasks.task import TRAIN
 
 TESTS = 256
-"""On so many tests of each split it is seen how long inputs are and how many layers they take."""
-AT_ONCE = 4096
+"""Number of tests per split from which the length and depth of inputs are determined."""
+CHUNK = 4096
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +37,7 @@ class ProgramTask(Task):
 
     Attributes:
         inner: the task.
-        program: the program that is to do it.
+        program: the program that solves it.
     """
 
     name: ClassVar[str] = "program"
@@ -63,7 +63,7 @@ class ProgramTask(Task):
 
     @cached_property
     def vocabulary(self) -> tuple[str, ...]:
-        """The program's tokens alone: it needs no padding, since lengths are told."""
+        """The program's tokens; there is no padding token, since the model is given lengths."""
         size = self.program.vocabulary.size or 0
         return tuple(str(self.program.vocabulary.name(number)) for number in range(size))
 
@@ -111,9 +111,9 @@ class ProgramTask(Task):
     # The program's side
 
     def inputs(self, seed: int, count: int) -> Iterator[Sequence[Any]]:
-        """Inputs of the program from the split that is trained on, none of them held out."""
-        for step in range(-(-count // AT_ONCE)):
-            size = min(AT_ONCE, count - step * AT_ONCE)
+        """Inputs of the program from the training split, none of them held out."""
+        for step in range(-(-count // CHUNK)):
+            size = min(CHUNK, count - step * CHUNK)
             yield from self.encoded(self.inner.batch(TRAIN, seed, step, size))
 
     def encoded(self, batch: Batch) -> list[Sequence[Any]]:
@@ -121,7 +121,7 @@ class ProgramTask(Task):
         return [self._read(one) for one in self.inner.asked(batch)]
 
     def _read(self, question: str | Sequence[Any]) -> Sequence[Any]:
-        """One question in the program's tokens; text goes through its `encode`."""
+        """One question in the program's tokens; text is encoded by its `encode`."""
         if not isinstance(question, str):
             return question
         try:
@@ -140,14 +140,21 @@ class ProgramTask(Task):
         return tokens
 
     @cached_property
-    def seen(self) -> tuple[int, int]:
-        """How many tokens the longest test has, and how many layers the deepest one takes."""
+    def extent(self) -> tuple[int, int]:
+        """Length of the longest test, and number of layers that the deepest one takes."""
         longest = deepest = 0
         for split in self.tested:
             inputs = self.encoded(self.inner.test_set(split, TESTS))
             longest = max(longest, *map(len, inputs))
             deepest = max(deepest, *run_batch(self.program, inputs).layers)
         return longest, deepest
+
+    @cached_property
+    def compiled(self) -> Compiled:
+        """The program compiled at level 0, for inputs as long as the task's; compiled once."""
+        declared = self.program.definition.positions
+        longest = self.extent[0] if declared is None else None
+        return compile_program(self.program, level=0, max_length=longest)
 
     def _translated(self, batch: Batch) -> Batch:
         inputs = self.encoded(batch)
@@ -156,35 +163,35 @@ class ProgramTask(Task):
         tokens = np.zeros((len(numbers), max(1, int(lengths.max()))), dtype=np.int64)
         for place, row in enumerate(numbers):
             tokens[place, : len(row)] = row
-        made = self._moved if self.inner.format == "tag" else self._put_out
-        targets = made(batch, inputs, tokens.shape[1])
+        aligned = self.inner.format == "tag"
+        targets_of = self._aligned_answers if aligned else self._outputs
+        targets = targets_of(batch, inputs, tokens.shape[1])
         return Batch(tokens=tokens, lengths=lengths, targets=targets, axes=batch.axes)
 
-    def _moved(self, batch: Batch, inputs: list[Sequence[Any]], width: int) -> Ints:
-        """The task's answers under the program's tokens, counted from the end."""
+    def _aligned_answers(self, batch: Batch, inputs: list[Sequence[Any]], width: int) -> Ints:
+        """The task's answers aligned with the program's tokens, counted from the end."""
         codes = np.array([*map(self._code, self.inner.answers), -1], dtype=np.int64)
         targets = np.full((len(inputs), width), -1, dtype=np.int64)
         for place, tokens in enumerate(inputs):
             length = int(batch.lengths[place])
             count = min(length, len(tokens))
-            told = batch.targets[place, length - count : length]
-            targets[place, len(tokens) - count : len(tokens)] = codes[told]
+            answers = batch.targets[place, length - count : length]
+            targets[place, len(tokens) - count : len(tokens)] = codes[answers]
         return targets
 
     def _code(self, answer: str) -> int:
         if answer not in self.answers:
             raise WeftError(
-                f"its output is never '{answer}', which the task {self.inner.name} asks for",
+                f"its output is never '{answer}', which is an answer of the task {self.inner.name}",
                 subject=self.program.name,
-                remedy=f"It can be: {', '.join(self.answers)}. The task `program` asks for that",
+                remedy=f"It can be: {', '.join(self.answers)}. Or use the task `program`",
             )
         return self.answers.index(answer)
 
-    def _put_out(self, batch: Batch, inputs: list[Sequence[Any]], width: int) -> Ints:
-        """What the program puts out at every position; -1 where that is undefined."""
+    def _outputs(self, batch: Batch, inputs: list[Sequence[Any]], width: int) -> Ints:
+        """The program's output at every position; -1 if it is undefined."""
         codes = self.program.variables[self.program.definition.output].range.codes
         targets = np.full((len(inputs), width), -1, dtype=np.int64)
         for place, row in enumerate(run_batch(self.program, inputs).outputs):
-            found = [-1 if value is UNDEFINED else codes[value] for value in row]
-            targets[place, : len(row)] = found
+            targets[place, : len(row)] = [-1 if v is UNDEFINED else codes[v] for v in row]
         return targets

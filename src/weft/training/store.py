@@ -1,4 +1,4 @@
-"""Folders of runs: list, query, compare, delete."""
+"""The store of runs: list, query, compare and delete the folders that `train` writes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from weft.training.evaluation import Predictions
 
 UNFINISHED = "unfinished"
-"""The status of a run that has not ended."""
+"""Status of a run that has not ended."""
 CONDITION = re.compile(r"([\w.-]+)\s*(<=|>=|!=|==|=|<|>)\s*([^<>=!()]*(?:\(.*\))?)")
 OTHER_WORDS = re.compile(r"(^|\s)(or|not|and|in|is)(\s|$)|[|&]")
 EQUAL = ("=", "!=")
@@ -32,7 +32,7 @@ AGAIN = "Delete the run (weft runs NAME --delete) and train it again"
 
 @dataclass(frozen=True)
 class Run:
-    """A run by its folder."""
+    """A run, by its folder."""
 
     folder: Path
 
@@ -43,14 +43,14 @@ class Run:
 
     @cached_property
     def config(self) -> TrainingConfig:
-        """What it is."""
+        """Its config."""
         path = self.folder / "config.json"
         with named(path, AGAIN):
             return training_config(read_json(path, AGAIN))
 
     @cached_property
     def result(self) -> Result | None:
-        """How it ended; None where it has not."""
+        """How it ended; None if it has not."""
         from weft.training.trainer import finished
 
         return finished(self.folder)
@@ -72,15 +72,15 @@ class Run:
         return UNFINISHED if self.result is None else self.result.status
 
     def metrics(self) -> list[dict[str, Any]]:
-        """Its records: step, loss, lr, tokens, seconds, tokens per second."""
+        """Its records: step, loss, lr, tokens, seconds and tokens per second."""
         return read_lines(self.folder / "metrics.jsonl")
 
     def evaluations(self) -> list[dict[str, Any]]:
-        """Accuracy and loss of all splits at all steps at which it was evaluated."""
+        """Accuracy and loss of all splits, at every evaluation."""
         return read_lines(self.folder / "evaluations.jsonl")
 
     def predictions(self, split: str) -> Predictions:
-        """What it chose at its end."""
+        """Its final predictions on a split."""
         from weft.training.evaluation import load_predictions
 
         path = self.folder / "predictions" / f"{split}.npz"
@@ -91,14 +91,14 @@ class Run:
         return load_predictions(path)
 
     def model(self, device: str = "cpu", task: Task | None = None) -> Model:
-        """Its model with the newest weights there are; the average where one was kept.
+        """Its model with the newest weights: the average if the config keeps one.
 
         Args:
-            device: where to.
-            task: its task, where that has been made already.
+            device: where the model goes.
+            task: its task, if the caller has it already.
         """
         from weft.training import checkpoint
-        from weft.training.supervising import model_of, task_of
+        from weft.training.supervision import model_of, task_of
 
         found = checkpoint.load(self.folder)
         if found is None:
@@ -109,7 +109,7 @@ class Run:
         return model.to(device).eval()
 
     def values(self) -> dict[str, Any]:
-        """All that can be asked about it, by `key.sub`."""
+        """Everything that conditions can refer to, by `key.sub`."""
         if self.problem:
             return {"name": self.name, "status": self.status, "message": self.problem}
         found = {"name": self.name, "status": self.status, **flat(self.config.as_dict())}
@@ -123,7 +123,7 @@ class Run:
 
 
 class RunStore:
-    """All runs of a folder.
+    """All runs in a folder.
 
     Example:
         >>> from weft.training import RunStore
@@ -135,14 +135,14 @@ class RunStore:
         self.folder = Path(folder)
 
     def runs(self) -> list[Run]:
-        """All of them, the oldest first."""
+        """All runs, oldest first."""
         if self.folder.exists() and not self.folder.is_dir():
             raise WeftError(f"{self.folder} is a file", remedy="Give the folder of all runs")
         there = [path.parent for path in self.folder.glob("*/config.json")]
         return [Run(path) for path in sorted(there, key=_age)]
 
     def find(self, name: str) -> Run:
-        """The run whose name begins so."""
+        """The run whose name starts with `name`."""
         found = [run for run in self.runs() if run.name.startswith(name)]
         if len(found) == 1:
             return found[0]
@@ -159,30 +159,30 @@ class RunStore:
         """The runs for which all conditions hold, such as `task=parity` or `accuracy.train>0.99`.
 
         A condition is a key, one of = != < > <= >= and a value; several may be joined by `and`. A
-        run to which a key does not apply, as one that has not ended, does not count.
+        run without the key, such as an unfinished one, does not match.
         """
         runs = self.runs()
-        asked = [_read(one) for condition in conditions for one in clauses(condition)]
+        wanted = [_read(one) for condition in conditions for one in clauses(condition)]
         values = [run.values() for run in runs]
         known = sorted({key for one in values for key in one})
-        for key, sign, _ in asked:
+        for key, sign, _ in wanted:
             if runs and key not in known:
                 remedy = did_you_mean(key, known).capitalize()
                 raise WeftError(f"no run has a value '{key}'", remedy=remedy)
             kinds = {type(one[key]) for one in values if key in one}
             if sign not in EQUAL and kinds and not kinds & {int, float}:
                 raise WeftError(f"'{key}' is not a number, so {sign} says nothing", remedy=FORMS)
-        return [run for run in runs if all(_holds(run.values(), *one) for one in asked)]
+        return [run for run in runs if all(_holds(run.values(), *one) for one in wanted)]
 
     def compare(self, runs: Sequence[Run]) -> dict[str, list[Any]]:
-        """The keys in which configs differ, with the value of each run; None where it has none."""
+        """The keys in which configs differ, with the value of each run; None if it has none."""
         flats = [{} if run.problem else flat(run.config.as_dict()) for run in runs]
         keys = dict.fromkeys(key for one in flats for key in one)
         values = {key: [one.get(key) for one in flats] for key in keys}
         return {key: some for key, some in values.items() if any(v != some[0] for v in some)}
 
     def delete(self, run: Run) -> None:
-        """Remove a run and all its files; not while it is being trained."""
+        """Delete a run and all its files, unless it is being trained."""
         from weft.training.distributed import Group
         from weft.training.trainer import locked
 
@@ -206,7 +206,7 @@ def _age(folder: Path) -> tuple[float, str]:
 
 
 def clauses(condition: str) -> list[str]:
-    """The parts of a condition that `and` joins.
+    """The parts of a condition that are joined by `and`.
 
     Example:
         >>> from weft.training.store import clauses

@@ -1,60 +1,163 @@
-"""What a run learns from: answers, or the traces of a program that solves the task.
-
-answers   the cross-entropy of the task's answers, end to end
-traces    the feed-forward alone, from pairs of vectors: its input after attention and the
-          stream after it; all else is compiled (ALTA paper, appendix C.1)
-streams   a whole Transformer with no compiled weights, from whose stream every variable of the
-          program can be read by a linear map at every layer (the idea at the end of C.1)
-"""
+"""From a config to what a run needs: its task, its model and the learner for its supervision."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+import torch
 
 from weft.errors import WeftError
+from weft.extensions import check_versions
+from weft.models.build import Model, build
+from weft.models.config import TransformerConfig
+from weft.models.init import initialise
+from weft.models.presets import preset
+from weft.tasks import Task, task
+from weft.training.config import TrainingConfig
+from weft.training.distributed import Group
+from weft.training.learner import Learner
 
-By = Literal["answers", "traces", "streams"]
-Weighing = Literal["counts", "states"]
+if TYPE_CHECKING:
+    from weft.language.program import Program
+
+DIGITS = tuple("0123456789")
+KINDS = {"tag": "encoder", "lm": "decoder", "seq2seq": "encoder-decoder", "next": "decoder"}
+"""The kind of model for each task format, unless the config sets `model.kind`."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class SupervisionConfig:
-    """What is learned from.
+def task_of(config: TrainingConfig) -> Task:
+    """The task of a config; in the tokens of its program if supervision is by traces."""
+    check_versions(config.extensions, dict(config.code))
+    return in_program_tokens(config, task(config.task, **config.parameters))
 
-    Attributes:
-        by: `answers`, `traces` or `streams`.
-        program: whose traces, by name: of the library, or `path/file.py:Class`.
-        examples: with `traces`, of how many inputs of the split that is trained on.
-        noise: the deviation of Gaussian noise that is added to the feed-forward's input; with
-            `streams`, to the stream before every layer.
-        weigh: whether a state is drawn as often as it occurred, or all alike.
-        rounded: with `traces`, whether every variable is set to its nearest value between layers
-            when the model runs. The paper does without.
-        spread: with `traces`, whether each unit of the first hidden layer starts to be active at
-            a state that is drawn, instead of at zero: for numbers, which are far from it. The paper
-            does without.
-        shrink: with `traces`, the weight of the feed-forward's size, the sum of magnitudes of all
-            its weights and biases, beside the loss; 0 for none. The loss that is logged is without.
+
+def in_program_tokens(config: TrainingConfig, given: Task) -> Task:
+    """A task as the model of a config reads it.
+
+    A model that is compiled but for its feed-forward reads the tokens of its program.
     """
+    from weft.training.program_task import ProgramTask
 
-    by: By = "answers"
-    program: str = ""
-    examples: int = 20_000
-    noise: float = 0.1
-    weigh: Weighing = "counts"
-    rounded: bool = False
-    spread: bool = False
-    shrink: float = 0.0
-
-    def __post_init__(self) -> None:
-        for name, least in (("examples", 1), ("noise", 0), ("shrink", 0)):
-            if getattr(self, name) < least:
-                raise WeftError(
-                    f"supervision.{name} is {getattr(self, name):g}",
-                    subject="TrainingConfig",
-                    remedy=f"It must be at least {least}",
-                )
+    _check_supervision(config)
+    if config.supervision.by == "answers" or isinstance(given, ProgramTask):
+        return given
+    program = program_of(config)
+    return ProgramTask(inner=given, program=program) if config.supervision.by == "traces" else given
 
 
-ANSWERS = SupervisionConfig()
+def _check_supervision(config: TrainingConfig) -> None:
+    """Refuse settings that this kind of supervision would ignore."""
+    if config.pack and config.supervision.by != "answers":
+        raise WeftError(
+            f"supervision by {config.supervision.by} does not pack examples",
+            subject="TrainingConfig",
+            remedy="Leave pack out",
+        )
+    supervision = config.supervision
+    for key in ("l1", "init_at_states"):
+        if getattr(supervision, key) and supervision.by != "traces":
+            raise WeftError(
+                f"supervision by {supervision.by} ignores supervision.{key}",
+                subject="TrainingConfig",
+                remedy=f"Leave supervision.{key} out, or set supervision.by=traces",
+            )
+
+
+def program_of(config: TrainingConfig) -> Program:
+    """The program whose traces a run learns from."""
+    from weft.programs import program
+
+    if not config.supervision.program:
+        raise WeftError(
+            f"supervision by {config.supervision.by} needs a program",
+            subject="TrainingConfig",
+            remedy="Name one, as in supervision.program=parity",
+        )
+    return program(config.supervision.program)
+
+
+def model_config(config: TrainingConfig, task: Task) -> TransformerConfig:
+    """The config of the model that a run trains on a task."""
+    if config.supervision.by == "traces":
+        from weft.training.traces.feed_forward import placed_config
+
+        return placed_config(config, task)
+    kind = config.model.get("kind", KINDS[task.format])
+    recurrent = config.model.get("architecture") == "lstm"
+    defaults: dict[str, Any] = {} if kind == "decoder" or recurrent else {"position": "rotary"}
+    if recurrent:
+        _check_recurrent(config)
+    if config.supervision.by == "streams":
+        from weft.training.traces.streams import looped
+
+        defaults |= looped(config, task)
+    positions = (config.model.get("position", ""), config.model.get("encoder_position", ""))
+    if any("abacus" in position.split("+") for position in positions):
+        defaults["digits"] = _digits(task)
+    values = {"vocabulary": len(task.vocabulary), "outputs": task.outputs, "kind": kind}
+    result = preset(config.preset, **{**values, **defaults, **config.model})
+    for key, needed in (("vocabulary", len(task.vocabulary)), ("outputs", task.outputs)):
+        if getattr(result, key) < needed:
+            raise WeftError(
+                f"model.{key} is {getattr(result, key)}, but {task.called} has {needed}",
+                subject="TrainingConfig",
+                remedy=f"Leave model.{key} out",
+            )
+    return result
+
+
+def _check_recurrent(config: TrainingConfig) -> None:
+    """Refuse what only a Transformer has; the model's config refuses the rest."""
+    if config.supervision.by != "answers":
+        raise WeftError(
+            f"an LSTM has no layers to supervise by {config.supervision.by}",
+            subject="TrainingConfig",
+            remedy="Leave supervision out",
+        )
+    for name in ("initial", "torch_compile", "pack"):
+        default = next(one.default for one in fields(config) if one.name == name)
+        if getattr(config, name) != default:
+            raise WeftError(
+                f"{name} is for a Transformer, and model.architecture is lstm",
+                subject="TrainingConfig",
+                remedy=f"Leave {name} out",
+            )
+
+
+def _digits(task: Task) -> tuple[int, ...]:
+    """The tokens of a task that are digits, for abacus positions."""
+    digits = tuple(n for n, token in enumerate(task.vocabulary) if token in DIGITS)
+    if not digits:
+        raise WeftError(
+            f"abacus encodes the places of digits, and {task.name} has no digits",
+            subject="TrainingConfig",
+            remedy="Choose another model.position",
+        )
+    return digits
+
+
+def model_of(config: TrainingConfig, task: Task) -> Model:
+    """The model of a run, before its weights are initialised or loaded."""
+    if config.supervision.by == "traces":
+        from weft.training.traces.feed_forward import placed
+
+        return placed(config, task)
+    return build(model_config(config, task))
+
+
+def learner_of(
+    config: TrainingConfig, task: Task, device: torch.device, group: Group | None = None
+) -> Learner:
+    """A learner for the config's supervision, with an initialised model."""
+    by = config.supervision.by
+    if by == "traces":
+        from weft.training.traces.learner import trace_learner
+
+        return trace_learner(config, task, device, group)
+    if by == "streams":
+        from weft.training.traces.streams import stream_learner
+
+        return stream_learner(config, task, device, group)
+    model = initialise(model_of(config, task), config.initial, seed=config.seed)
+    return Learner(config, model, device, group)

@@ -1,16 +1,16 @@
-"""`train`: a run from its config to its result, in a folder of plain files.
+"""`train`: from a config to its result, in a folder of plain files.
 
-runs/HASH/config.json           what it is
-runs/HASH/environment.json      where it was made
+runs/HASH/config.json           the config
+runs/HASH/environment.json      versions, device and commit
 runs/HASH/metrics.jsonl         a record every few steps
 runs/HASH/evaluations.jsonl     accuracy and loss of every split
-runs/HASH/checkpoint-STEP/      tensors and state, to go on from
-runs/HASH/predictions/SPLIT.npz what it chose at the end, with the axes of every example
-runs/HASH/result.json           how it ended; a run that came to an end is never computed again
-runs/HASH/traceback.txt         where it failed, if it did
+runs/HASH/checkpoint-STEP/      tensors and state, to resume from
+runs/HASH/predictions/SPLIT.npz final predictions, with the axes of every example
+runs/HASH/result.json           how the run ended; complete runs are never computed again
+runs/HASH/traceback.txt         the traceback of a run that failed
 
-A start that fails before the first step leaves no folder. A run that fails later says why in its
-result, keeps its last whole step, and goes on from there when it is started again.
+A run that fails before its first step leaves no folder. A run that fails later records why in its
+result, keeps its last complete step, and resumes from there if it is started again.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 import shutil
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -33,24 +33,24 @@ from weft.files import read_json, write_json
 from weft.models.catalogue import check_memory
 from weft.tasks import Task
 from weft.training import checkpoint
-from weft.training.callbacks import RETRIED, Result, Watcher
+from weft.training.callbacks import RETRIED, Callback, Callbacks, Result
 from weft.training.config import TrainingConfig
 from weft.training.distributed import Group, check_batch, joined
 from weft.training.environment import device_of, environment
 from weft.training.interrupts import Interrupts
 from weft.training.learner import NotFinite
 from weft.training.loop import Diverged, Loop, check_splits
-from weft.training.supervising import in_tokens_of_program, task_of
+from weft.training.supervision import in_program_tokens, model_config, task_of
 
 SAVE_EVERY = 60.0
 TRACEBACK = "traceback.txt"
 MESSAGES = {
-    "nan": "the loss or its gradient is not a finite number",
-    "diverged": "the loss stays far above that of guessing",
-    "out-of-memory": "the device has not enough memory",
+    "nan": "the loss or its gradient is not finite",
+    "diverged": "the loss stays far above that of a uniform guess",
+    "out-of-memory": "the device is out of memory",
 }
 NO_MEMORY = ("can't allocate memory", "Storage size calculation overflowed")
-"""What PyTorch says of tensors that a CPU has no room for."""
+"""PyTorch's messages about tensors that do not fit into memory."""
 
 
 def train(
@@ -59,38 +59,38 @@ def train(
     runs: str | Path = "runs",
     task: Task | None = None,
     device: str = "auto",
-    watcher: Watcher | None = None,
+    callbacks: Sequence[Callback] = (),
     save_every: float = SAVE_EVERY,
 ) -> Result:
-    """Train a model, or go on where it was left, or say what came of it if it is done.
+    """Train a model, resume an interrupted run, or return the result of a complete one.
 
     Args:
-        config: what to do.
+        config: the run.
         runs: the folder of all runs.
-        task: the task itself, where it has no name to be found by.
-        device: `cpu`, `cuda`, or the best there is.
-        watcher: is told how it goes.
-        save_every: after how many seconds it saves itself again.
+        task: the task itself, if it cannot be found by name.
+        device: `cpu`, `cuda`, or `auto` for a GPU if there is one.
+        callbacks: follow the run; see `weft.training.callbacks`.
+        save_every: seconds between checkpoints.
 
     Raises:
-        Interrupted: a signal ended it (Ctrl-C or SIGTERM); its last whole step is saved.
-        WeftError: the config makes no sense, or the run failed on its way.
+        Interrupted: a signal ended the run (Ctrl-C or SIGTERM); its last complete step is saved.
+        WeftError: the config is invalid, or the run failed.
     """
     folder = Path(runs) / config.hash
     done = finished(folder)
     if done is not None and done.final:
         return done
-    with _told(folder), Interrupts() as interrupts:
+    with _explained(folder), Interrupts() as interrupts:
         where = device_of(device)
-        found = task_of(config) if task is None else in_tokens_of_program(config, task)
-        check_memory(config.model_config(found), where)  # mistakes show before there is a folder
-        check_splits(config, found)
+        learned = task_of(config) if task is None else in_program_tokens(config, task)
+        check_memory(model_config(config, learned), where)  # fail before there is a folder
+        check_splits(config, learned)
         with (
             joined(where) as group,
             locked(folder, group),
-            _kept_if_begun(folder, group),
+            _removed_unless_begun(folder, group),
             _own_random_numbers(where),
-            _products(config),
+            _matmul_precision(config),
         ):
             check_batch(config.batch, group)
             if group.first:
@@ -98,11 +98,13 @@ def train(
                     write_json(folder / "config.json", config.as_dict())
                     copy_files(config.extensions, folder / "code")
                     write_json(folder / "environment.json", environment(where))
-            watched = watcher if watcher is not None and group.first else Watcher()
+            callback = Callbacks(callbacks if group.first else ())
             try:
-                result = _run(config, found, folder, where, group, watched, save_every, interrupts)
+                result = _run(
+                    config, learned, folder, where, group, callback, save_every, interrupts
+                )
             finally:
-                watched.close()
+                callback.close()
     if interrupts.number:
         raise Interrupted(interrupts.number, f"interrupted; the run in {folder} had ended")
     return result
@@ -114,17 +116,17 @@ def _run(
     folder: Path,
     device: torch.device,
     group: Group,
-    watcher: Watcher,
+    callback: Callback,
     save_every: float,
     interrupts: Interrupts,
 ) -> Result:
     status, loop = "done", None
     try:
-        loop = Loop(
-            config, task, folder, device, group=group, watcher=watcher, save_every=save_every,
+        loop = Loop.start(
+            config, task, folder, device, group=group, callback=callback, save_every=save_every,
             interrupts=interrupts,
         )  # fmt: skip
-        watcher.started(config, loop.learner.model.config, loop.state.step)
+        callback.on_start(config, loop.learner.model.config, loop.state.step)
         if group.first:
             _forget_failure(folder)
         loop.run()
@@ -132,12 +134,12 @@ def _run(
     except (NotFinite, Diverged) as error:
         status = "nan" if isinstance(error, NotFinite) else "diverged"
     except Exception as error:
-        if not _is_memory(error):
+        if not _is_out_of_memory(error):
             result = _result("failed", loop, folder)
             if group.first and result.step:
                 with interrupts.held():
-                    _note_failure(folder, result, loop, error)
-                _tell(folder, result, error)
+                    _record_failure(folder, result, loop, error)
+                _raise_failure(folder, result, error)
             raise
         status = "out-of-memory"
     finally:
@@ -147,73 +149,73 @@ def _run(
     with interrupts.held():
         if group.first:
             _write(folder, result, loop)
-        watcher.ended(result)
+        callback.on_end(result)
     return result
 
 
-def _note_failure(folder: Path, result: Result, loop: Loop | None, error: Exception) -> None:
-    """Keep why a run failed, and its last whole step; unless nothing can be written at all."""
-    why = error.line if isinstance(error, WeftError) else _said(error)
+def _record_failure(folder: Path, result: Result, loop: Loop | None, error: Exception) -> None:
+    """Write why a run failed, and its last complete step, if anything can be written at all."""
+    why = error.line if isinstance(error, WeftError) else _summary(error)
     with suppress(OSError):
         (folder / TRACEBACK).write_text("".join(traceback.format_exception(error)))
         _write(folder, replace(result, message=why), loop)
 
 
-def _tell(folder: Path, result: Result, error: Exception) -> None:
-    """Raise for a run that failed, unless the error says itself what is wrong."""
+def _raise_failure(folder: Path, result: Result, error: Exception) -> None:
+    """Raise a `WeftError` for a run that failed, unless the error is one already."""
     if not isinstance(error, WeftError):
         raise WeftError(
-            f"it failed after step {result.step:,}: {_said(error)}",
+            f"it failed after step {result.step:,}: {_summary(error)}",
             subject=f"run {folder.name}",
-            remedy=f"{folder / TRACEBACK} says where; the same command resumes the run",
+            remedy=f"{folder / TRACEBACK} has the traceback; the same command resumes the run",
         ) from error
 
 
-def _said(error: Exception) -> str:
+def _summary(error: Exception) -> str:
     """An error on one line."""
     lines = str(error).strip().splitlines()
     return f"{type(error).__name__}{': ' if lines else ''}{lines[0] if lines else ''}"
 
 
 def _forget_failure(folder: Path) -> None:
-    """A run that goes on has not failed."""
+    """Delete the traces of an earlier failure of a run that resumes."""
     for name in ("result.json", TRACEBACK):
         (folder / name).unlink(missing_ok=True)
 
 
 def _result(status: str, loop: Loop | None, folder: Path) -> Result:
-    """How it ended, from what the loop had; or what was saved, if there was none yet."""
+    """The result of a loop; of the checkpoint, if there is no loop yet."""
     if loop is None:
         return Result(
             status=status, step=checkpoint.newest_step(folder), accuracy={}, loss={}, best=None,
             best_step=0, tokens=0, seconds=0.0, parameters=0, message=MESSAGES.get(status, ""),
         )  # fmt: skip
-    state, found = loop.state, loop.predictions
+    state, predictions = loop.state, loop.predictions
     return Result(
         status=status,
         step=state.step,
-        accuracy={split: one.accuracy for split, one in found.items()},
-        loss={split: one.loss for split, one in found.items()},
+        accuracy={split: table.accuracy for split, table in predictions.items()},
+        loss={split: table.loss for split, table in predictions.items()},
         best=state.best if state.best >= 0 else None,
         best_step=state.best_step,
         tokens=state.tokens,
         seconds=round(state.seconds, 3),
         parameters=sum(weight.numel() for weight in loop.learner.model.parameters()),
         message=MESSAGES.get(status, ""),
-        tests={split: len(one.batch) for split, one in found.items()},
+        tests={split: table.batch.example_count for split, table in predictions.items()},
     )
 
 
 def _write(folder: Path, result: Result, loop: Loop | None) -> None:
-    """Keep what the run had, its result last; of a start that failed there is nothing."""
+    """Write predictions and result, the result last; nothing of a run that took no step."""
     if result.status in RETRIED and not result.step:
         return
     if loop is not None:
         if result.status in ("nan", "diverged"):
-            loop.keep()
+            loop.save_finite()
         (folder / "predictions").mkdir(exist_ok=True)
-        for split, found in loop.predictions.items():
-            found.save(folder / "predictions" / f"{split}.npz")
+        for split, table in loop.predictions.items():
+            table.save(folder / "predictions" / f"{split}.npz")
     write_json(folder / "result.json", _without_nan(asdict(result)))
     if result.status in ("done", "stopped"):
         checkpoint.without_optimiser(folder)
@@ -222,49 +224,49 @@ def _write(folder: Path, result: Result, loop: Loop | None) -> None:
 
 
 def _without_nan(value: Any) -> Any:
-    """JSON has no word for what is not a number."""
+    """A value with None for numbers that are not finite, which JSON cannot express."""
     if isinstance(value, dict):
         return {key: _without_nan(inner) for key, inner in value.items()}
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def finished(folder: Path) -> Result | None:
-    """How a run ended; None where it has not."""
+    """How a run ended; None if it has not."""
     path = folder / "result.json"
     if not path.exists():
         return None
     return from_plain(Result, read_json(path, checkpoint.AGAIN), str(path), checkpoint.AGAIN)
 
 
-def _is_memory(error: BaseException) -> bool:
+def _is_out_of_memory(error: BaseException) -> bool:
     known = isinstance(error, (MemoryError, torch.OutOfMemoryError))
     return known or any(words in str(error) for words in NO_MEMORY)
 
 
 @contextmanager
-def _told(folder: Path) -> Iterator[None]:
-    """Say what there is of a run that is interrupted before it makes a step."""
+def _explained(folder: Path) -> Iterator[None]:
+    """Say what is left of a run that is interrupted before its first step."""
     try:
         yield
     except Interrupted as error:
         if error.what:
             raise
-        begun = bool(checkpoint.found(folder))
+        begun = bool(checkpoint.checkpoints(folder))
         left = f"{folder} is as it was; the same command resumes the run"
-        what = f"interrupted; {left if begun else 'no step was made, and nothing is kept'}"
+        what = f"interrupted; {left if begun else 'no step was taken, and nothing is kept'}"
         raise Interrupted(error.number, what) from None
 
 
 @contextmanager
 def _own_random_numbers(device: torch.device) -> Iterator[None]:
-    """Leave the caller's random numbers as they were."""
+    """Leave the caller's random number generators as they were."""
     with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
         yield
 
 
 @contextmanager
-def _products(config: TrainingConfig) -> Iterator[None]:
-    """How precise products of float32 are, while a run goes on."""
+def _matmul_precision(config: TrainingConfig) -> Iterator[None]:
+    """Set the precision of float32 matmuls for a run."""
     before = torch.get_float32_matmul_precision()
     torch.set_float32_matmul_precision("high" if config.tf32 else before)
     try:
@@ -275,7 +277,7 @@ def _products(config: TrainingConfig) -> Iterator[None]:
 
 @contextmanager
 def _writing(folder: Path) -> Iterator[None]:
-    """Say that a folder cannot be written, and why."""
+    """Turn errors about a folder that cannot be written into a `WeftError`."""
     try:
         yield
     except OSError as error:
@@ -286,19 +288,19 @@ def _writing(folder: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _kept_if_begun(folder: Path, group: Group) -> Iterator[None]:
-    """Remove the folder of a run that has nothing to go on from, and no result."""
+def _removed_unless_begun(folder: Path, group: Group) -> Iterator[None]:
+    """Remove the folder of a run that has neither a checkpoint nor a result."""
     try:
         yield
     finally:
-        begun = checkpoint.found(folder) or (folder / "result.json").exists()
+        begun = checkpoint.checkpoints(folder) or (folder / "result.json").exists()
         if group.first and not begun:
             shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextmanager
 def locked(folder: Path, group: Group) -> Iterator[None]:
-    """Keep others from the same run; the lock goes with the process, however it ends."""
+    """Keep other processes from the same run; the lock ends with the process, however it ends."""
     if not group.first:
         yield
         return

@@ -26,13 +26,11 @@ from weft.studies.run_table import recipe
 from weft.tasks import Batch, Task
 from weft.theory import Outcome, generalises, minimal_program
 from weft.training.callbacks import GOOD
-from weft.training.config import TrainingConfig
+from weft.training.config import By, TrainingConfig
 from weft.training.evaluation import Predictions, evaluate
 from weft.training.program_task import ProgramTask
 from weft.training.store import Run, RunStore
-from weft.training.supervising import task_of
-from weft.training.supervision import By
-from weft.training.traces.feed_forward import compiled_for
+from weft.training.supervision import task_of
 from weft.training.traces.recipes import trace_config
 from weft.training.trainer import train
 
@@ -144,7 +142,7 @@ class SharedTests:
 
 def compiled_stage(name: str, task: ProgramTask, tests: SharedTests) -> StageResult:
     """The program as compiled weights, on all tests."""
-    model = compiled_for(task).model
+    model = task.compiled.model
     size = sum(weight.numel() for weight in model.parameters())
     details = f"{model.config.hidden[0]:,} units at level 0, {size:,} parameters"
     return _result("compiled", name, task, evaluate(model, tests.of(task)), details, tests)
@@ -225,8 +223,9 @@ def _supervision(run: Run) -> str:
     """The settings in which runs from the same traces differ."""
     supervision = run.config.supervision
     hidden = " x ".join(f"{width:,}" for width in run.config.model.get("hidden", ()))
-    parts = [f"hidden {hidden}", f"drawn by {supervision.weigh}"]
-    parts += [word for word in ("spread", "rounded") if getattr(supervision, word)]
+    parts = [f"hidden {hidden}", f"drawn by {supervision.sample_by}"]
+    parts += ["biases at states"] if supervision.init_at_states else []
+    parts += ["rounded"] if supervision.round_between_layers else []
     return ", ".join([*parts, f"seed {run.config.seed}"])
 
 
@@ -297,7 +296,13 @@ def predictions_on(run: Run, task: Task, tests: Mapping[str, Batch]) -> dict[str
             model = run.model(task=task)
         except WeftError:
             return {}
-        known |= evaluate(model, missing, batch=run.config.evaluation.batch)
+        config = run.config
+        known |= evaluate(
+            model,
+            missing,
+            batch=config.evaluation.batch,
+            label_sets=config.supervision.label_sets,
+        )
     return {split: table for split, table in known.items() if table is not None}
 
 

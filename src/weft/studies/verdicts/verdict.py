@@ -232,7 +232,7 @@ def _check_takes(name: str, made: ProgramTask) -> None:
     try:
         for split in made.tested:
             made.test_set(split, 1)
-        _ = made.seen  # which runs the program on some
+        _ = made.extent  # which runs the program on some
     except WeftError as error:
         raise WeftError(
             f"{name} does not take the inputs of {made.inner.called}: {error.what}",

@@ -1,1 +1,1 @@
-"""Running many training configs: sweeps in local processes."""
+"""Running many configs: sweeps, and the executors that train each config somewhere."""

@@ -1,1 +1,1 @@
-"""Optimisers and learning-rate schedules, by name."""
+"""AdamW, Adafactor, Muon and the learning-rate schedules, by name."""

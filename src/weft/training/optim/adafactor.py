@@ -6,8 +6,8 @@
     u   =  g / sqrt(v),  divided by max(1, rms(u))
     x  <-  (1 - lr decay) x - lr max(0.001, rms(x)) u
 
-The root mean square is that of a matrix. Learning rates are relative to the size of the weights:
-0.01 is a usual one.
+rms is the root mean square over a matrix. Learning rates are relative to the size of the weights;
+0.01 is typical.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from torch.optim import Optimizer
 
 from weft.training.optim.matrix_views import View
 
-TINY, LEAST, POWER = 1e-30, 1e-3, 0.8
+EPSILON, SMALLEST_RMS, POWER = 1e-30, 1e-3, 0.8
 
 
 class Adafactor(Optimizer):
-    """For parameters of any shape; `views` says which of them are several matrices or heads."""
+    """Adafactor for parameters of any shape; `views` says which hold several matrices or heads."""
 
     def __init__(
         self,
@@ -40,7 +40,7 @@ class Adafactor(Optimizer):
 
     @torch.no_grad()
     def step(self, closure: Callable[[], float] | None = None) -> None:  # type: ignore[override]
-        """One step."""
+        """Take one step."""
         for group in self.param_groups:
             for parameter in group["params"]:
                 if parameter.grad is not None:
@@ -53,28 +53,28 @@ class Adafactor(Optimizer):
         weight = parameter if view is None else view.matrices(parameter)
         update = gradient.float() * self._scale(parameter, gradient.float())
         update /= _rms(update).clamp(min=1.0)
-        update *= lr * _rms(weight.float()).clamp(min=LEAST)
+        update *= lr * _rms(weight.float()).clamp(min=SMALLEST_RMS)
         parameter.mul_(1 - lr * decay)
         parameter.sub_(update if view is None else view.restored(update, parameter))
 
     def _scale(self, parameter: nn.Parameter, gradient: Tensor) -> Tensor:
-        """1 / sqrt(v), where v is what is remembered of squared gradients."""
+        """1 / sqrt(v), where v is the running mean of squared gradients."""
         state = self.state[parameter]
         if "step" not in state:
             state["step"] = torch.zeros((), device=gradient.device)
-        state["step"] += 1  # in place, like all that is kept: a captured step repeats itself so
+        state["step"] += 1  # in place, like all state: a CUDA graph replays it
         new = state["step"] ** -POWER
-        squares = gradient.square() + TINY
+        squares = gradient.square() + EPSILON
         if parameter.dim() < 2:
-            return _kept(state, "squares", squares, new).rsqrt()
-        rows = _kept(state, "rows", squares.mean(-1), new)
-        columns = _kept(state, "columns", squares.mean(-2), new)
+            return _running_mean(state, "squares", squares, new).rsqrt()
+        rows = _running_mean(state, "rows", squares.mean(-1), new)
+        columns = _running_mean(state, "columns", squares.mean(-2), new)
         shares = rows / rows.mean(-1, keepdim=True)
         return shares.rsqrt()[..., :, None] * columns.rsqrt()[..., None, :]
 
 
-def _kept(state: dict[str, Tensor], name: str, value: Tensor, new: Tensor) -> Tensor:
-    """An average under a name, in which the newest value has a weight."""
+def _running_mean(state: dict[str, Tensor], name: str, value: Tensor, new: Tensor) -> Tensor:
+    """Update the running mean `name` with a value of weight `new`; returns it."""
     if name not in state:
         state[name] = torch.zeros_like(value)
     return state[name].lerp_(value, new)

@@ -1,8 +1,8 @@
-"""Which matrices a parameter is, for optimisers that treat matrices as such.
+"""Parameters viewed as matrices, for optimisers that treat matrices as such.
 
-Attention keeps a matrix for every head (h d k). What the stream is multiplied by is all of them
-side by side, d (h k); what comes back to it goes through (h v) d. A SwiGLU's first weight holds
-two, one above the other. Views are n r c: n matrices of r rows and c columns.
+Attention stores one matrix per head (h d k). The residual stream is multiplied by all of them side
+by side, d (h k), and the output goes through (h v) d. The first weight of a SwiGLU stacks two
+matrices. Views have the shape n r c: n matrices of r rows and c columns.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from weft.models.feed_forward import FeedForward
 
 @dataclass(frozen=True)
 class View:
-    """How a parameter is seen as matrices.
+    """How a parameter is viewed as matrices.
 
     Attributes:
-        into: whether heads (h d k) are put side by side, d (h k); else one above the other.
-        parts: how many matrices lie one above the other.
+        into: whether heads (h d k) are put side by side, d (h k), and not stacked.
+        parts: number of matrices that are stacked in the parameter.
     """
 
     into: bool = False
@@ -35,7 +35,7 @@ class View:
         return flat.view(self.parts, -1, flat.shape[-1])
 
     def restored(self, matrices: Tensor, like: Tensor) -> Tensor:
-        """Matrices n r c in the shape of the parameter that they are of."""
+        """Matrices n r c in the shape of their parameter."""
         if not self.into:
             return matrices.reshape(like.shape)
         heads, width, inner = like.shape
@@ -43,15 +43,15 @@ class View:
 
 
 def views_of(model: nn.Module) -> dict[nn.Parameter, View]:
-    """The matrices of all layers: those of attention and of feed-forwards."""
-    found: dict[nn.Parameter, View] = {}
+    """The matrices of all layers, of attention and feed-forward."""
+    views: dict[nn.Parameter, View] = {}
     for module in model.modules():
         if isinstance(module, Attention):
             for matrix in (module.query, module.key, module.value):
-                found[matrix] = View(into=True)
-            found[module.output] = View()
+                views[matrix] = View(into=True)
+            views[module.output] = View()
         elif isinstance(module, FeedForward):
             gated = module.activation == "swiglu"
             for place, weight in enumerate(module.weights):
-                found[weight] = View(parts=2 if gated and place == 0 else 1)
-    return found
+                views[weight] = View(parts=2 if gated and place == 0 else 1)
+    return views

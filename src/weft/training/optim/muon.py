@@ -1,9 +1,9 @@
-"""Muon (Jordan et al. 2024): momentum, made orthogonal, for the matrices of layers.
+"""Muon (Jordan et al. 2024): orthogonalised momentum, for the matrices of layers.
 
     m  <-  beta m + (1 - beta) g
     u   =  beta m + (1 - beta) g                            Nesterov
-    o   =  Newton-Schulz(u)                                 near U V^T of u = U S V^T
-    x  <-  (1 - lr decay) x - lr 0.2 sqrt(max(r, c)) o      the size of AdamW's (Liu et al. 2025)
+    o   =  Newton-Schulz(u)                                 close to U V^T for u = U S V^T
+    x  <-  (1 - lr decay) x - lr 0.2 sqrt(max(r, c)) o      rms as of AdamW (Liu et al. 2025)
 
 Newton-Schulz runs five steps of x <- a x + (b A + c A^2) x with A = x x^T, on u / |u|. Singular
 values come out between about 0.7 and 1.2, in bfloat16 as in float32.
@@ -25,7 +25,7 @@ ROUNDS = 5
 
 
 def orthogonalised(matrices: Tensor) -> Tensor:
-    """Matrices (n r c) with all singular values near one: bfloat16 on a GPU, else as they are."""
+    """Matrices (n r c) with all singular values close to 1; computed in bf16 on a GPU."""
     x = matrices.bfloat16() if matrices.is_cuda else matrices
     tall = x.shape[-2] > x.shape[-1]
     x = x.mT if tall else x
@@ -33,12 +33,12 @@ def orthogonalised(matrices: Tensor) -> Tensor:
     for _ in range(ROUNDS):
         gram = x @ x.mT
         x = A * x + (B * gram + C * gram @ gram) @ x
-    found: Tensor = x.mT if tall else x
-    return found.to(matrices.dtype)
+    result: Tensor = x.mT if tall else x
+    return result.to(matrices.dtype)
 
 
 class Muon(Optimizer):
-    """For matrices alone; `views` says which matrices each parameter is."""
+    """Muon, for matrices only; `views` says which matrices each parameter holds."""
 
     def __init__(
         self,
@@ -56,21 +56,21 @@ class Muon(Optimizer):
 
     @torch.no_grad()
     def step(self, closure: Callable[[], float] | None = None) -> None:  # type: ignore[override]
-        """One step; matrices of one shape are made orthogonal together."""
+        """Take one step; matrices of the same shape are orthogonalised together."""
         for group in self.param_groups:
             alike: dict[tuple[int, ...], list[tuple[nn.Parameter, Tensor]]] = defaultdict(list)
             for parameter in group["params"]:
                 if parameter.grad is not None:
                     update = self._pushed(parameter, group["momentum"])
                     alike[tuple(update.shape[-2:])].append((parameter, update))
-            for shape, found in alike.items():
-                sized = group["lr"] * 0.2 * max(shape) ** 0.5
-                whole = orthogonalised(torch.cat([update for _, update in found]))
-                parts = torch.split(whole, [len(update) for _, update in found])
-                for (parameter, _), part in zip(found, parts, strict=True):
+            for shape, members in alike.items():
+                scale = group["lr"] * 0.2 * max(shape) ** 0.5
+                stacked = orthogonalised(torch.cat([update for _, update in members]))
+                parts = torch.split(stacked, [len(update) for _, update in members])
+                for (parameter, _), part in zip(members, parts, strict=True):
                     parameter.mul_(1 - group["lr"] * group["weight_decay"])
                     step = self.views[parameter].restored(part, parameter)
-                    parameter.sub_(step * sized)
+                    parameter.sub_(step * scale)
 
     def _pushed(self, parameter: nn.Parameter, beta: float) -> Tensor:
         """The gradient with momentum, as matrices (n r c)."""

@@ -1,19 +1,31 @@
-"""Optimisers by name: which takes which weights, and how their states are saved and restored."""
+"""Optimisers and learning-rate schedules by name, and how optimiser states are saved and restored.
+
+Schedules begin with a linear warm-up. With p from 0 to 1 over the steps after it, the share of the
+peak learning rate is
+
+    cosine        floor + (1 - floor) (1 + cos(pi p)) / 2
+    linear        floor + (1 - floor) (1 - p)
+    exponential   floor^p
+    inverse-sqrt  sqrt(warm_up / step)
+    constant      1
+"""
 
 from __future__ import annotations
+
+import math
 
 import torch
 from torch import Tensor, nn
 from torch.optim import AdamW, Optimizer
 
-from weft.training.config import OptimiserConfig
+from weft.training.config import OptimiserConfig, ScheduleConfig, TrainingConfig
 from weft.training.optim.adafactor import Adafactor
 from weft.training.optim.matrix_views import views_of
 from weft.training.optim.muon import Muon
 
 
 def optimisers_of(model: nn.Module, config: OptimiserConfig) -> list[Optimizer]:
-    """The optimisers of a model: one, or with Muon one for matrices and one for the rest."""
+    """The optimisers of a model: one, or with Muon one for matrices and AdamW for the rest."""
     weights = [weight for weight in model.parameters() if weight.requires_grad]
     views = views_of(model)
     if config.name == "adafactor":
@@ -37,15 +49,36 @@ def _adamw(weights: list[nn.Parameter], config: OptimiserConfig) -> AdamW:
 
 
 def _groups(weights: list[nn.Parameter], config: OptimiserConfig) -> list[dict[str, object]]:
-    """Matrices and tables decay; gains and biases do not."""
+    """Parameter groups: matrices and embeddings decay; gains and biases do not."""
     decayed = [weight for weight in weights if weight.dim() > 1]
     others = [weight for weight in weights if weight.dim() < 2]
     groups = [(decayed, config.weight_decay), (others, 0.0)]
     return [{"params": some, "weight_decay": decay} for some, decay in groups if some]
 
 
+def schedule_share(schedule: ScheduleConfig, step: int, steps: int) -> float:
+    """The share of the peak learning rate at a step; steps count from 1."""
+    if step <= schedule.warm_up:
+        return step / schedule.warm_up
+    if schedule.name == "constant":
+        return 1.0
+    if schedule.name == "inverse-sqrt":
+        return math.sqrt(max(1, schedule.warm_up) / step)
+    progress = (step - schedule.warm_up) / max(1, steps - schedule.warm_up)
+    if schedule.name == "exponential":
+        return float(schedule.floor**progress)
+    cosine = schedule.name == "cosine"
+    decay = (1 + math.cos(math.pi * progress)) / 2 if cosine else 1 - progress
+    return schedule.floor + (1 - schedule.floor) * decay
+
+
+def learning_rate(config: TrainingConfig, step: int) -> float:
+    """The learning rate of a step."""
+    return config.optimiser.lr * schedule_share(config.schedule, step, config.steps)
+
+
 def set_lr(optimisers: list[Optimizer], lr: float) -> None:
-    """Give all weights a learning rate; where it is a tensor, the tensor stays the same one."""
+    """Set the learning rate of all weights; if it is a tensor, change the tensor in place."""
     for optimiser in optimisers:
         for group in optimiser.param_groups:
             if isinstance(group["lr"], Tensor):
@@ -55,7 +88,7 @@ def set_lr(optimisers: list[Optimizer], lr: float) -> None:
 
 
 def make_capturable(optimisers: list[Optimizer], device: torch.device) -> None:
-    """Keep learning rates on the device, so that a captured step can read them there."""
+    """Keep learning rates on the device, so that a captured step can read them."""
     for optimiser in optimisers:
         for group in optimiser.param_groups:
             group["lr"] = torch.tensor(float(group["lr"]), device=device)
@@ -64,7 +97,7 @@ def make_capturable(optimisers: list[Optimizer], device: torch.device) -> None:
 
 
 def saved(optimisers: list[Optimizer]) -> dict[str, Tensor]:
-    """All that optimisers remember, by `optimiser.weight.name`."""
+    """The state of optimisers, by `optimiser.weight.name`."""
     return {
         f"{number}.{place}.{name}": value.detach()
         for number, optimiser in enumerate(optimisers)
@@ -74,7 +107,7 @@ def saved(optimisers: list[Optimizer]) -> dict[str, Tensor]:
 
 
 def restore(optimisers: list[Optimizer], tensors: dict[str, Tensor]) -> None:
-    """Give optimisers back what they remembered."""
+    """Load the state that `saved` returned."""
     for key, value in tensors.items():
         number, place, name = key.split(".", 2)
         optimiser = optimisers[int(number)]
@@ -86,9 +119,9 @@ def _weights(optimiser: Optimizer) -> list[nn.Parameter]:
     return [weight for group in optimiser.param_groups for weight in group["params"]]
 
 
-def clip(weights: list[nn.Parameter], most: float) -> Tensor:
-    """Scale the gradient so that its norm is at most so much; gives the norm it had."""
+def clip(weights: list[nn.Parameter], largest: float) -> Tensor:
+    """Scale the gradient so that its norm is at most `largest`; returns the norm before."""
     norm = nn.utils.get_total_norm([w.grad for w in weights if w.grad is not None])
-    if most > 0:
-        nn.utils.clip_grads_with_norm_(weights, most, norm)
+    if largest > 0:
+        nn.utils.clip_grads_with_norm_(weights, largest, norm)
     return torch.as_tensor(norm)

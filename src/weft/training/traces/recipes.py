@@ -1,14 +1,14 @@
-"""Configs of runs that learn from traces: table 1 of the ALTA paper, and smaller ones.
+"""Training configs for supervision by traces: table 1 of the ALTA paper, and smaller recipes.
 
                  hidden      batch   steps    lr     optimiser   noise
 parity           2 x 128     256     50,000   1e-2   Adafactor   0.1
 parity-absolute  4 x 4,096   256     50,000   1e-4   Adam        0.1
 parity-count     4 x 4,096   256    400,000   1e-4   Adam        0.1
 
-Learning rates rise for 100 steps and then fall exponentially to a hundredth, as in the paper's
-code; first weights are He's, activations ReLU. Other programs take the first line. The smaller ones
-differ in more than size, and other programs have a line of their own; docs/traces.md has what was
-measured of all.
+The learning rate warms up for 100 steps and then decays exponentially to a hundredth, as in the
+paper's code, with He initialisation and ReLU. Other programs use the first line. The smaller
+recipes differ in more than size, and other programs have a recipe of their own; docs/traces.md has
+measurements of all of them.
 """
 
 from __future__ import annotations
@@ -19,44 +19,41 @@ from weft.training.config import (
     EvaluationConfig,
     OptimiserConfig,
     OptimiserName,
+    SampleBy,
     ScheduleConfig,
     StopConfig,
+    SupervisionConfig,
     TrainingConfig,
 )
-from weft.training.supervision import SupervisionConfig, Weighing
 
 DIVERGENCE = 30.0
-"""First losses are large where numbers are, and may rise before they fall."""
+"""Initial losses are large if the program has numbers, and may rise before they fall."""
 
 
 @dataclass(frozen=True)
-class Row:
-    """A line of the table: the hidden layers of a feed-forward, and how it is trained.
-
-    Rates fall to a share of `floor`; with `spread`, units begin at states and not at zero; with
-    `rounded`, variables are set to their nearest values between layers when the model runs.
-    """
+class TraceRecipe:
+    """The hidden layers of a feed-forward and how it is trained; fields as in `TrainingConfig`."""
 
     hidden: tuple[int, ...]
     steps: int
     lr: float
     optimiser: OptimiserName
-    weigh: Weighing = "counts"
+    sample_by: SampleBy = "counts"
     batch: int = 256
     floor: float = 0.01
-    spread: bool = False
-    rounded: bool = False
+    init_at_states: bool = False
+    round_between_layers: bool = False
 
 
 TABLE_1 = {
-    "parity": Row((128,) * 2, 50_000, 1e-2, "adafactor"),
-    "parity-absolute": Row((4096,) * 4, 50_000, 1e-4, "adamw"),
-    "parity-count": Row((4096,) * 4, 400_000, 1e-4, "adamw"),
+    "parity": TraceRecipe((128,) * 2, 50_000, 1e-2, "adafactor"),
+    "parity-absolute": TraceRecipe((4096,) * 4, 50_000, 1e-4, "adamw"),
+    "parity-count": TraceRecipe((4096,) * 4, 400_000, 1e-4, "adamw"),
 }
 SMALL = {
-    "parity": Row((64,) * 2, 2_000, 1e-2, "adamw"),
-    "parity-absolute": Row((1024,) * 2, 6_000, 1e-3, "adamw", "states"),
-    "parity-count": Row(
+    "parity": TraceRecipe((64,) * 2, 2_000, 1e-2, "adamw"),
+    "parity-absolute": TraceRecipe((1024,) * 2, 6_000, 1e-3, "adamw", "states"),
+    "parity-count": TraceRecipe(
         (4096,),
         70_000,
         3e-4,
@@ -64,20 +61,20 @@ SMALL = {
         "states",
         batch=128,
         floor=0.003,
-        spread=True,
-        rounded=True,
+        init_at_states=True,
+        round_between_layers=True,
     ),
 }
-OTHERS = Row((512,) * 2, 4_000, 3e-3, "adamw", "states")
-"""What is small for any other program."""
+OTHERS = TraceRecipe((512,) * 2, 4_000, 3e-3, "adamw", "states")
+"""The small recipe for any other program."""
 
 
 def trace_config(task: str, program: str, *, small: bool = False) -> TrainingConfig:
-    """A run that learns a program's feed-forward from its traces.
+    """The config of a run that trains a program's feed-forward on its traces.
 
     Args:
-        task: on whose inputs, and what is evaluated.
-        program: whose traces, by name.
+        task: the task whose inputs are traced and which is evaluated.
+        program: the program, by name.
         small: a smaller feed-forward and fewer steps.
 
     Example:
@@ -86,23 +83,23 @@ def trace_config(task: str, program: str, *, small: bool = False) -> TrainingCon
         (4096, 4096, 4096, 4096)
     """
     name = program.partition("(")[0].strip()
-    row = SMALL.get(name, OTHERS) if small else TABLE_1.get(name, TABLE_1["parity"])
+    recipe = SMALL.get(name, OTHERS) if small else TABLE_1.get(name, TABLE_1["parity"])
     return TrainingConfig(
         task=task,
         supervision=SupervisionConfig(
             by="traces",
             program=program,
-            weigh=row.weigh,
-            spread=row.spread,
-            rounded=row.rounded,
+            sample_by=recipe.sample_by,
+            init_at_states=recipe.init_at_states,
+            round_between_layers=recipe.round_between_layers,
         ),
-        model={"hidden": row.hidden},
+        model={"hidden": recipe.hidden},
         optimiser=OptimiserConfig(
-            name=row.optimiser, lr=row.lr, betas=(0.9, 0.999), weight_decay=0.0, clip=0.0
+            name=recipe.optimiser, lr=recipe.lr, betas=(0.9, 0.999), weight_decay=0.0, clip=0.0
         ),
-        schedule=ScheduleConfig(name="exponential", warm_up=100, floor=row.floor),
-        steps=row.steps,
-        batch=row.batch,
+        schedule=ScheduleConfig(name="exponential", warm_up=100, floor=recipe.floor),
+        steps=recipe.steps,
+        batch=recipe.batch,
         log_every=100,
         evaluation=EvaluationConfig(every=0),
         stop=StopConfig(divergence=DIVERGENCE),
@@ -110,11 +107,11 @@ def trace_config(task: str, program: str, *, small: bool = False) -> TrainingCon
 
 
 def stream_config(task: str, program: str) -> TrainingConfig:
-    """A run in which a whole Transformer learns to follow a program's traces.
+    """The config of a run that trains a whole Transformer to follow a program's traces.
 
-    One looped layer with a norm after each part, so that its stream keeps its size however often it
-    is run; offsets of one have biases of their own and all others share one on each side, so that
-    no distance is new in longer inputs; and noise, so that the stream comes back to where it was.
+    One looped layer with post-norm, so that the residual stream keeps its scale however often the
+    layer runs; offsets of one have biases of their own and all others share one per side, so that
+    no distance is new in longer inputs; and noise, so that the model learns to correct errors.
 
     Example:
         >>> from weft.training import stream_config

@@ -8,19 +8,17 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from test_resuming import Cut, Cutting
-from training_runs import folder_of, lines, weights
+from training_runs import Cut, Cutting, folder_of, lines, weights
 
 import weft
 from weft.errors import WeftError
 from weft.language.ranges import UNDEFINED
 from weft.tasks import task
-from weft.training import RunStore, TrainingConfig, override, stream_config, train
+from weft.training import RunStore, TrainingConfig, model_config, override, stream_config, train
 from weft.training.distributed import Group
 from weft.training.program_task import ProgramTask
-from weft.training.supervising import learner_of, task_of
-from weft.training.traces.stream_learner import StreamLearner, accuracy_by_layer
-from weft.training.traces.streams import traces_of, with_traces
+from weft.training.supervision import learner_of, task_of
+from weft.training.traces.streams import StreamLearner, accuracy_by_layer, batch_traces, with_traces
 
 SHORT = ("parameters.length=6", "parameters.longer=8", "evaluation.size=64", "batch=32",
          "model.width=32", "model.heads=2", "model.hidden=64,", "steps=1000", "log_every=20",
@@ -42,7 +40,7 @@ def test_codes_are_those_of_the_reference_interpreter(name: str) -> None:
     program = weft.program(name)
     made = ProgramTask(inner=task("parity", length=5, longer=8), program=program)
     batch = made.inner.test_set("longer", 12).trimmed()
-    found = traces_of(made, batch)
+    found = batch_traces(made, batch)
     inputs = made.encoded(batch)
     runs = [weft.run(program, tokens, trace=True) for tokens in inputs]
     stepped = [n for n, v in program.variables.items() if not v.is_head]
@@ -91,9 +89,9 @@ def test_the_loss_is_the_mean_cross_entropy_of_all_that_is_asked() -> None:
             picked = np.take_along_axis(logs, np.maximum(wanted, 0)[..., None], -1)[..., 0]
             total -= picked[wanted >= 0].sum()
             count += int((wanted >= 0).sum())
-    assert count == batch.told
+    assert count == batch.code_count
     assert found == pytest.approx(total / count, rel=1e-5)
-    assert config.model_config(inner).loops == 8
+    assert model_config(config, inner).loops == 8
 
 
 def test_nothing_of_it_is_compiled_and_all_of_it_is_learned() -> None:
@@ -125,7 +123,9 @@ def test_runs_that_are_cut_off_end_the_same(tmp_path: Path) -> None:
     train(config, runs=tmp_path / "once", device="cpu")
     for at in (1, 2, 50):
         try:
-            train(config, runs=tmp_path / "often", device="cpu", save_every=0, watcher=Cutting(at))
+            train(
+                config, runs=tmp_path / "often", device="cpu", save_every=0, callbacks=[Cutting(at)]
+            )
         except Cut:
             assert at < 50
     one, other = (folder_of(tmp_path / runs, config) for runs in ("once", "often"))
@@ -149,7 +149,7 @@ def test_what_cannot_be_is_said(changes: tuple[str, ...], said: str, tmp_path: P
 
 def test_answers_must_stand_under_tokens(tmp_path: Path) -> None:
     config = stream_config("addition", "addition")
-    with pytest.raises(WeftError, match="does not answer under its tokens"):
+    with pytest.raises(WeftError, match="are not aligned with its tokens"):
         train(config, runs=tmp_path, device="cpu")
 
 

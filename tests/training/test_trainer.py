@@ -18,11 +18,12 @@ from weft.errors import WeftError
 from weft.tasks import Batch, task
 from weft.tasks.bits import Parity
 from weft.tasks.formats import Pairs
-from weft.training import RunStore, TrainingConfig, train
+from weft.training import RunStore, TrainingConfig, model_config, train
 from weft.training.checkpoint import newest_step
 from weft.training.data import Feed
 from weft.training.learner import Learner, run
 from weft.training.loop import Loop
+from weft.training.supervision import learner_of
 
 
 def outcome(runs: Path, config: TrainingConfig) -> dict[str, object]:
@@ -80,7 +81,7 @@ def test_without_a_criterion_nothing_is_validated_unless_it_is_asked_for(tmp_pat
 
 
 def test_a_test_set_cannot_end_a_run(tmp_path: Path) -> None:
-    with pytest.raises(WeftError, match=r"'longer' is for tests.*stop.split=train"):
+    with pytest.raises(WeftError, match=r"'longer' is a test set.*stop.split=train"):
         train(small("stop.split=longer", "stop.patience=1"), runs=tmp_path, device="cpu")
     assert list(tmp_path.iterdir()) == []
 
@@ -254,31 +255,31 @@ class Brittle(Parity):
 
 
 def test_an_error_of_a_task_names_its_line(tmp_path: Path) -> None:
-    with pytest.raises(WeftError, match=r"ZeroDivisionError: by zero \(test_ending.py:\d+\)"):
+    with pytest.raises(WeftError, match=r"ZeroDivisionError: by zero \(test_trainer.py:\d+\)"):
         train(SMALL, runs=tmp_path, device="cpu", task=Brittle())
     found = outcome(tmp_path, SMALL)
     assert (found["status"], found["step"]) == ("failed", 4)
-    assert "ZeroDivisionError: by zero (test_ending.py:" in str(found["message"])
+    assert "ZeroDivisionError: by zero (test_trainer.py:" in str(found["message"])
 
 
 def test_batches_are_those_of_their_steps() -> None:
     parity = task("parity", format="tag")
-    model = SMALL.model_config(parity)
+    model = model_config(SMALL, parity)
     feed = Feed(parity, SMALL, model, first=58)
     batches = iter(feed)
     for step in (58, 59, 60):
         wanted = parity.batch("train", SMALL.seed, step, SMALL.batch).trimmed()
         found = next(batches)
         assert found.tokens.tolist() == wanted.tokens.tolist()
-        assert found.asked == (wanted.targets >= 0).sum()
-        assert found.read == wanted.lengths.sum()
+        assert found.target_count == (wanted.targets >= 0).sum()
+        assert found.token_count == wanted.lengths.sum()
     feed.close()
 
 
 def test_the_average_follows_the_weights() -> None:
     parity = task("parity", format="tag")
     config = small("ema=0.75")
-    learner = Learner(config, config.model_config(parity), torch.device("cpu"))
+    learner = learner_of(config, parity, torch.device("cpu"))
     wanted = learner.model.embedding.detach().double().clone()
     feed = Feed(parity, config, learner.model.config, first=1)
     for step, batch in zip(range(1, 6), feed, strict=False):
@@ -304,7 +305,7 @@ def test_what_a_config_asks_for_is_done(changes: tuple[str, ...], tmp_path: Path
 def test_lengths_are_left_out_where_nothing_depends_on_them() -> None:
     parity = task("parity", format="tag")
     config = small("model.kind=decoder", "model.random_offset=0")
-    learner = Learner(config, config.model_config(parity), torch.device("cpu"))
+    learner = learner_of(config, parity, torch.device("cpu"))
     batch = next(iter(feed := Feed(parity, config, learner.model.config, first=1)))
     feed.close()
     assert batch.lengths is None

@@ -9,8 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from test_resuming import Cut, Cutting
-from training_runs import folder_of, lines, weights
+from training_runs import Cut, Cutting, folder_of, lines, weights
 
 import weft
 from weft.compiler.build import compile_program
@@ -30,7 +29,7 @@ from weft.training.evaluation import test_sets as sets_of
 from weft.training.optim.adafactor import Adafactor
 from weft.training.optim.optimisers import make_capturable, set_lr
 from weft.training.program_task import ProgramTask
-from weft.training.supervising import learner_of, model_of, task_of
+from weft.training.supervision import learner_of, model_of, task_of
 from weft.training.traces.feed_forward import feed_forward_of, placed
 from weft.training.traces.learner import TraceLearner
 from weft.training.traces.recipes import SMALL, TABLE_1
@@ -74,10 +73,10 @@ def test_the_compiled_feed_forward_in_its_place_does_the_task(name: str, rounded
     """What is compiled around the trained feed-forward is right if the compiled one is, there."""
     made = task_of(short(name))
     assert isinstance(made, ProgramTask)
-    source = compile_program(made.program, level=0, max_length=made.seen[0]).model
+    source = compile_program(made.program, level=0, max_length=made.extent[0]).model
     sizes = ",".join(map(str, source.config.hidden))
     config = short(name, f"model.hidden={sizes},", "model.activation=clipped",
-                   f"supervision.rounded={rounded}")  # fmt: skip
+                   f"supervision.round_between_layers={rounded}")  # fmt: skip
     model = placed(config, made)
     feed_forward_of(model).load_state_dict(feed_forward_of(source).state_dict())
     found = evaluate(model, sets_of(made, (), 64))
@@ -107,7 +106,7 @@ def test_shrinking_adds_its_weight_times_the_sign_of_each_weight_to_the_gradient
     """The derivative of |w| is its sign; the loss that is given back is without it."""
     found = []
     for shrink in (0.0, 0.25):
-        one = learner(short("parity", f"supervision.shrink={shrink}", "optimiser.clip=0"))
+        one = learner(short("parity", f"supervision.l1={shrink}", "optimiser.clip=0"))
         torch.manual_seed(3)
         trained = feed_forward_of(one.model)
         with torch.no_grad():
@@ -153,7 +152,9 @@ def test_runs_that_are_cut_off_end_the_same(tmp_path: Path) -> None:
     cuts = 0
     for at in (1, 2, 3, 2, 50):
         try:
-            train(config, runs=tmp_path / "often", device="cpu", save_every=0, watcher=Cutting(at))
+            train(
+                config, runs=tmp_path / "often", device="cpu", save_every=0, callbacks=[Cutting(at)]
+            )
         except Cut:
             cuts += 1
     assert cuts == 4
@@ -173,7 +174,7 @@ def test_rounding_keeps_small_errors_from_adding_up() -> None:
     shares = {}
     for rounded in ("false", "true"):
         config = short("parity", "model.hidden=7,", "model.activation=clipped",
-                       f"supervision.rounded={rounded}")  # fmt: skip
+                       f"supervision.round_between_layers={rounded}")  # fmt: skip
         model = placed(config, made)
         feed_forward_of(model).load_state_dict(feed_forward_of(source).state_dict())
         with torch.no_grad():
@@ -222,23 +223,32 @@ def test_configs_from_answers_are_named_as_before() -> None:
     assert json.loads(json.dumps(traced.as_dict()))["supervision"]["program"] == "parity"
 
 
-def test_runs_that_shrink_nothing_are_named_as_before() -> None:
+def test_runs_without_an_l1_penalty_are_named_as_before() -> None:
     config = short()
     values = config.as_dict()
-    assert values["supervision"].pop("shrink") == 0
+    assert values["supervision"].pop("l1") == 0
     assert training_config(values).hash == config.hash
-    assert short("parity", "supervision.shrink=1e-3").hash != config.hash
+    assert short("parity", "supervision.l1=1e-3").hash != config.hash
 
 
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
         (("bf16=true",), "exact in float32"),
-        (("supervision.shrink=-1",), "supervision.shrink is -1. It must be at least 0"),
-        (("supervision.shrink=1", "supervision.by=streams"), "streams has nothing to shrink"),
-        (("supervision.spread=true", "supervision.by=answers"), "answers has nothing to spread"),
-        (("supervision.shrink=1", "supervision.by=answers"), "answers has nothing to shrink"),
-        (("model.width=9",), "the program's to say"),
+        (("supervision.l1=-1",), "supervision.l1 is -1. It must be at least 0"),
+        (
+            ("supervision.l1=1", "supervision.by=streams"),
+            "by streams ignores supervision.l1",
+        ),
+        (
+            ("supervision.init_at_states=true", "supervision.by=answers"),
+            "ignores supervision.init_at_states",
+        ),
+        (
+            ("supervision.l1=1", "supervision.by=answers"),
+            "by answers ignores supervision.l1",
+        ),
+        (("model.width=9",), "is determined by the program"),
         (("supervision.program=",), "needs a program"),
         (("supervision.program=party",), "did you mean 'parity'"),
     ],
@@ -259,7 +269,7 @@ class Silent(weft.Program):
 
 def test_a_program_must_be_able_to_answer() -> None:
     made = ProgramTask(inner=task("parity"), program=Silent())
-    with pytest.raises(WeftError, match="never '1', which the task parity asks for"):
+    with pytest.raises(WeftError, match="never '1', which is an answer of the task parity"):
         made.test_set("train", 5)
 
 
@@ -270,7 +280,7 @@ def test_one_process_learns_from_traces() -> None:
 
 
 def test_models_of_runs_round_where_they_are_asked_to() -> None:
-    config = short("parity", "supervision.rounded=true")
+    config = short("parity", "supervision.round_between_layers=true")
     model = model_of(config, task_of(config))
     assert model.between_layers is not None
     stream = model.embed(torch.tensor([[0, 1, 1]]))
@@ -283,7 +293,7 @@ def test_models_of_runs_round_where_they_are_asked_to() -> None:
 def test_units_can_begin_at_states() -> None:
     """Each has a state at which it is just not active; others are on both sides of many."""
     config = trace_config("parity", "parity-count(ones=12)", small=True)
-    config = override(config, [*SHORT, "model.hidden=64,32", "supervision.spread=true"])
+    config = override(config, [*SHORT, "model.hidden=64,32", "supervision.init_at_states=true"])
     learner = learner_of(config, task_of(config), torch.device("cpu"))
     assert isinstance(learner, TraceLearner)
     layer = feed_forward_of(learner.model)
@@ -293,6 +303,8 @@ def test_units_can_begin_at_states() -> None:
     active = (before > 1e-3).float().mean(0)
     assert float(active.min()) < 0.3 < 0.7 < float(active.max())
     assert not bool(layer.biases[1].any())
-    plain = learner_of(override(config, ["supervision.spread=false"]), learner.task, learner.device)
+    plain = learner_of(
+        override(config, ["supervision.init_at_states=false"]), task_of(config), learner.device
+    )
     assert torch.equal(feed_forward_of(plain.model).weights[0], layer.weights[0])
     assert not bool(feed_forward_of(plain.model).biases[0].any())

@@ -15,10 +15,13 @@ from weft.training import (
     OptimiserConfig,
     ScheduleConfig,
     TrainingConfig,
+    model_config,
     override,
+    stream_config,
+    trace_config,
     training_config,
 )
-from weft.training.optim.schedules import share
+from weft.training.optim.optimisers import schedule_share as share
 
 BASE = TrainingConfig(task="parity")
 
@@ -134,8 +137,9 @@ def test_defaults_are_what_names_of_runs_rest_on() -> None:
     found = json.dumps(TrainingConfig(task="parity").as_dict(), sort_keys=True)
     defaults = {
         "batch": 64, "bf16": False, "ema": 0.0, "evaluation": {"batch": 256, "every": 500,
-        "size": 1024, "splits": []}, "fused": False, "graphed": False, "initial": "depth-scaled",
-        "log_every": 20, "model": {}, "optimiser": {"betas": [0.9, 0.95], "clip": 1.0, "lr": 0.001,
+        "size": 1024, "splits": []}, "torch_compile": False, "cuda_graphs": False,
+        "initial": "depth-scaled", "log_every": 20, "pack": 0,
+        "model": {}, "optimiser": {"betas": [0.9, 0.95], "clip": 1.0, "lr": 0.001,
         "momentum": 0.95, "name": "adamw", "weight_decay": 0.1}, "parameters": {},
         "preset": "nano", "schedule": {"floor": 0.1, "name": "cosine", "warm_up": 100}, "seed": 0,
         "steps": 2000, "stop": {"accuracy": None, "divergence": 3.0, "patience": None,
@@ -164,12 +168,73 @@ def test_abacus_is_told_the_digits_of_the_task() -> None:
     """Tokens that look like several digits are none; a task without any is refused."""
     config = override(TrainingConfig(task="addition"), ["model.position=abacus+rotary"])
     made = task("addition")
-    digits = config.model_config(made).digits
+    digits = model_config(config, made).digits
     assert [made.vocabulary[token] for token in digits] == list("0123456789")
     apart = ["model.position=t5", "model.encoder_position=abacus", "model.kind=encoder-decoder"]
-    assert override(config, apart).model_config(made).digits == digits
+    assert model_config(override(config, apart), made).digits == digits
     modular = task("modular-addition")
-    digits = replace(config, task="modular-addition").model_config(modular).digits
+    digits = model_config(replace(config, task="modular-addition"), modular).digits
     assert [modular.vocabulary[token] for token in digits] == list("0123456789")
-    with pytest.raises(WeftError, match="abacus tells places of digits, and copy has none"):
-        replace(config, task="copy").model_config(task("copy"))
+    with pytest.raises(WeftError, match="abacus encodes the places of digits, and copy"):
+        model_config(replace(config, task="copy"), task("copy"))
+
+
+def test_renamed_keys_keep_the_names_of_runs() -> None:
+    """Hashes as they were before `fused`, `graphed`, `weigh`, `shrink`... were renamed."""
+    fast = override(BASE, ["torch_compile=true", "cuda_graphs=true", "tf32=true"])
+    traced = trace_config("parity", "parity")
+    sparse = override(traced, ["supervision.l1=1e-3", "supervision.sample_by=states"])
+    hashes = {
+        BASE.hash: "79475c99dff8",
+        fast.hash: "b6831cabb45d",
+        override(BASE, ["model.position=nape", "model.hidden=64,", "stop.accuracy=1"]).hash:
+            "86a3c5c22b62",
+        traced.hash: "93a947292663",
+        trace_config("parity", "parity-count", small=True).hash: "b8f08075d425",
+        sparse.hash: "d37f4e28c37a",
+        stream_config("parity", "parity").hash: "e2f0e457c3e5",
+    }  # fmt: skip
+    assert list(hashes) == list(hashes.values())
+
+
+def test_folders_with_former_keys_load() -> None:
+    values = {
+        "task": "parity", "fused": True, "graphed": True,
+        "supervision": {"by": "traces", "program": "parity", "weigh": "states", "spread": True,
+                        "rounded": True, "shrink": 0.5},
+    }  # fmt: skip
+    config = training_config(values)
+    supervision = config.supervision
+    assert (config.torch_compile, config.cuda_graphs) == (True, True)
+    assert (supervision.sample_by, supervision.init_at_states) == ("states", True)
+    assert (supervision.round_between_layers, supervision.l1) == (True, 0.5)
+    assert "fused" not in config.as_dict()
+    assert training_config(config.as_dict()).hash == config.hash
+
+
+@pytest.mark.parametrize(
+    ("former", "new"),
+    [
+        ("fused", "torch_compile"),
+        ("graphed", "cuda_graphs"),
+        ("supervision.weigh", "supervision.sample_by"),
+        ("supervision.spread", "supervision.init_at_states"),
+        ("supervision.rounded", "supervision.round_between_layers"),
+        ("supervision.shrink", "supervision.l1"),
+    ],
+)
+def test_former_names_are_refused_with_the_new_one(former: str, new: str) -> None:
+    with pytest.raises(WeftError, match=f"'{former}' is now called '{new}'. Write {new}=1"):
+        override(BASE, [f"{former}=1"])
+
+
+def test_values_and_texts_give_the_same_config() -> None:
+    texts = ["steps=2e4", "stop.accuracy=1", "optimiser.betas=0,1e-1", "model.hidden=64,",
+             "model.biases=true", "parameters.length=9", "stop.patience=none"]  # fmt: skip
+    values = {"steps": 2e4, "stop.accuracy": 1, "optimiser.betas": [0, 0.1], "model.hidden": [64],
+              "model.biases": True, "parameters.length": 9, "stop.patience": None}  # fmt: skip
+    assert override(BASE, texts).hash == override(BASE, values).hash
+    with pytest.raises(WeftError, match=r"steps cannot be true\. Give a whole number"):
+        override(BASE, {"steps": True})
+    with pytest.raises(WeftError, match=r"optimiser\.betas cannot be"):
+        override(BASE, {"optimiser.betas": [0.9]})

@@ -10,46 +10,29 @@ from pathlib import Path
 
 import pytest
 import torch
-from training_runs import SMALL, folder_of, lines, small, start, weights
+from training_runs import SMALL, Cut, Cutting, folder_of, lines, same, small, start
 
 from weft.errors import WeftError
 from weft.files import Log, read_lines, write_json
-from weft.training import TrainingConfig, Watcher, train
-from weft.training.callbacks import Record
-from weft.training.checkpoint import State, load, save
+from weft.training import TrainingConfig, train
+from weft.training.checkpoint import RunState, load, save
 from weft.training.distributed import Group
 from weft.training.trainer import locked
 
 CHILD = """
 import json, sys, time
 import torch
-from weft.training import train, training_config, Watcher
+from weft.training import train, training_config, Callback
 torch.set_num_threads(1)
-class Slow(Watcher):
-    def logged(self, record):
+class Slow(Callback):
+    def on_record(self, record):
         print(record.step, flush=True)
         time.sleep(0.01)
 config = training_config(json.loads(sys.argv[1]))
 print("ready", flush=True)
-result = train(config, runs=sys.argv[2], device="cpu", save_every=0.0, watcher=Slow())
+result = train(config, runs=sys.argv[2], device="cpu", save_every=0.0, callbacks=[Slow()])
 print(result.status, flush=True)
 """
-
-
-def same(one: Path, other: Path) -> None:
-    """Whether two finished runs wrote the same weights and records."""
-    for file in ("model", "ema"):
-        mine, its = weights(one, file), weights(other, file)
-        assert mine.keys() == its.keys()
-        assert all((mine[key] == its[key]).all() for key in mine)
-    assert lines(one) == lines(other)
-    assert lines(one, "evaluations.jsonl") == lines(other, "evaluations.jsonl")
-    results = [json.loads((run / "result.json").read_text()) for run in (one, other)]
-    for result in results:
-        result.pop("seconds")
-    assert results[0] == results[1]
-    for name in ("train", "longer", "more-ones"):
-        assert (one / f"predictions/{name}.npz").exists()
 
 
 def killed(config: TrainingConfig, runs: Path, after: float) -> bool:
@@ -104,28 +87,6 @@ def test_twenty_kills_change_nothing(tmp_path: Path) -> None:
     assert killed_often(tmp_path, 20) == 20
 
 
-class Cut(BaseException):
-    """Something that nobody catches."""
-
-
-class Cutting(Watcher):
-    """Ends a run in the middle of anything."""
-
-    def __init__(self, at: int) -> None:
-        self.left = at
-
-    def logged(self, record: Record) -> None:
-        self._count()
-
-    def evaluated(self, step: int, accuracy: object) -> None:
-        self._count()
-
-    def _count(self) -> None:
-        self.left -= 1
-        if self.left == 0:
-            raise Cut
-
-
 @pytest.mark.parametrize("name", ["adamw", "adafactor", "muon"])
 def test_runs_that_are_cut_off_many_times_end_the_same(name: str, tmp_path: Path) -> None:
     config = small(f"optimiser.name={name}", "ema=0.9", "model.position=randomised+rotary",
@@ -135,7 +96,11 @@ def test_runs_that_are_cut_off_many_times_end_the_same(name: str, tmp_path: Path
     for at in (1, 2, 1, 3, 2, 1, 4, 5, 30):
         try:
             train(
-                config, runs=tmp_path / "often", device="cpu", save_every=0.03, watcher=Cutting(at)
+                config,
+                runs=tmp_path / "often",
+                device="cpu",
+                save_every=0.03,
+                callbacks=[Cutting(at)],
             )
         except Cut:
             cuts += 1
@@ -166,7 +131,11 @@ def test_runs_that_draw_for_each_example_resume_bit_for_bit(
     for at in (1, 2, 7, 13, 30, 90):
         try:
             train(
-                config, runs=tmp_path / "often", device="cpu", save_every=0.02, watcher=Cutting(at)
+                config,
+                runs=tmp_path / "often",
+                device="cpu",
+                save_every=0.02,
+                callbacks=[Cutting(at)],
             )
         except Cut:
             cuts += 1
@@ -190,7 +159,7 @@ def test_a_finished_run_whose_result_was_lost_needs_no_step(tmp_path: Path) -> N
     run = folder_of(tmp_path, config)
     before = lines(run), lines(run, "evaluations.jsonl")
     (run / "result.json").unlink()
-    again = train(config, runs=tmp_path, device="cpu", watcher=Cutting(2))
+    again = train(config, runs=tmp_path, device="cpu", callbacks=[Cutting(2)])
     assert again.accuracy == first.accuracy
     assert (lines(run), lines(run, "evaluations.jsonl")) == before
 
@@ -214,14 +183,14 @@ def test_logs_drop_what_was_cut_off_and_what_is_ahead(tmp_path: Path) -> None:
 def test_half_a_checkpoint_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import torch
 
-    save(tmp_path, State(step=1), {"model": {"x": torch.ones(2)}})
+    save(tmp_path, RunState(step=1), {"model": {"x": torch.ones(2)}})
 
     def broken(*_: object) -> None:
         raise OSError("the disk is full")
 
     monkeypatch.setattr("weft.training.checkpoint.write_json", broken)
     with pytest.raises(OSError, match="full"):
-        save(tmp_path, State(step=2), {"model": {"x": torch.zeros(2)}})
+        save(tmp_path, RunState(step=2), {"model": {"x": torch.zeros(2)}})
     monkeypatch.undo()
     found = load(tmp_path)
     assert found is not None

@@ -15,14 +15,13 @@ from typing import Any
 
 import pytest
 import torch
-from test_resuming import same
-from training_runs import at, folder_of, lines, send, small, usual_handlers, weights
+from training_runs import at, folder_of, lines, same, send, small, usual_handlers, weights
 
 from weft.errors import Interrupted, WeftError
 from weft.training import (
+    Callback,
     RunStore,
     TrainingConfig,
-    Watcher,
     cells,
     evaluation,
     override,
@@ -78,16 +77,16 @@ def once(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder_of(runs, CONFIG)
 
 
-class Sending(Watcher):
+class Sending(Callback):
     """Sends a signal when some records were written, or some evaluations."""
 
     def __init__(self, records: int = 0, evaluations: int = 0) -> None:
         self.left = [records, evaluations]
 
-    def logged(self, record: object) -> None:
+    def on_record(self, record: object) -> None:
         self._count(0)
 
-    def evaluated(self, step: int, accuracy: object) -> None:
+    def on_evaluation(self, step: int, shares: object) -> None:
         self._count(1)
 
     def _count(self, kind: int) -> None:
@@ -105,15 +104,15 @@ def broken() -> None:
 MOMENTS = {
     # where, the call at which it happens, what happens, the step that is saved
     "the first step": ((Learner, "loss"), 1, send, 0),
-    "the update of weights in the first step": ((Learner, "_follow"), 1, send, 1),
+    "the update of weights in the first step": ((Learner, "_update_average"), 1, send, 1),
     "a step between checkpoints": ((Learner, "loss"), 13, send, 13),
     "a step, twice": ((Learner, "loss"), 13, lambda: send(times=2), 12),
     "the first step, twice": ((Learner, "loss"), 1, lambda: send(times=2), 0),
-    "the update of weights, twice": ((Learner, "_follow"), 13, lambda: send(times=3), 13),
+    "the update of weights, twice": ((Learner, "_update_average"), 13, lambda: send(times=3), 13),
     "compilation": ((Learner, "loss"), 1, broken, 0),
     "an error that it caused": ((Learner, "loss"), 30, broken, 29),
-    "an evaluation": ((evaluation, "_part"), 3, send, 25),
-    "the last evaluation": ((evaluation, "_part"), 21, send, 60),
+    "an evaluation": ((evaluation, "_forward"), 3, send, 25),
+    "the last evaluation": ((evaluation, "_forward"), 21, send, 60),
     "saving": ((checkpoints, "save_file"), 1, lambda: send(times=2), 60),
 }
 
@@ -141,12 +140,12 @@ def test_an_interrupted_run_ends_as_if_it_had_not_been(
     same(once, folder)
 
 
-@pytest.mark.parametrize("watcher", [Sending(records=2), Sending(evaluations=1)])
-def test_signals_while_others_are_told(
-    watcher: Watcher, once: Path, made: list[int], tmp_path: Path
+@pytest.mark.parametrize("callback", [Sending(records=2), Sending(evaluations=1)])
+def test_signals_during_callbacks(
+    callback: Callback, once: Path, made: list[int], tmp_path: Path
 ) -> None:
     with pytest.raises(Interrupted):
-        train(CONFIG, runs=tmp_path, device="cpu", watcher=watcher)
+        train(CONFIG, runs=tmp_path, device="cpu", callbacks=[callback])
     train(CONFIG, runs=tmp_path, device="cpu")
     assert made == list(range(1, STEPS + 1))
     same(once, folder_of(tmp_path, CONFIG))
@@ -159,7 +158,7 @@ def test_runs_from_traces_and_streams_are_saved_too(
     train(config, runs=tmp_path / "once", device="cpu")
     del made[:]
     runs = tmp_path / "often"
-    for moment in ((Learner, "_look"), (evaluation, "_part")):
+    for moment in ((Learner, "_note_finite"), (evaluation, "_forward")):
         with monkeypatch.context() as patch:
             patch.setattr(*moment, at(2, send, getattr(*moment)))
             with pytest.raises(Interrupted):
@@ -178,7 +177,7 @@ def test_interrupted_before_its_first_step_a_run_leaves_nothing(
 ) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(loops, "learner_of", at(1, send, loops.learner_of))
-        with pytest.raises(Interrupted, match="no step was made"):
+        with pytest.raises(Interrupted, match="no step was taken"):
             train(CONFIG, runs=tmp_path, device="cpu")
     assert list(tmp_path.iterdir()) == []
 
@@ -190,7 +189,7 @@ def test_the_loss_that_is_not_a_number_is_told_before_the_signal(
         send()
         raise NotFinite
 
-    monkeypatch.setattr(Learner, "_look", at(3, poison, Learner._look))
+    monkeypatch.setattr(Learner, "_note_finite", at(3, poison, Learner._note_finite))
     with pytest.raises(Interrupted, match="had ended"):
         train(CONFIG, runs=tmp_path, device="cpu")
     (run,) = RunStore(tmp_path).runs()

@@ -11,24 +11,23 @@ import torch
 from weft.errors import WeftError
 from weft.files import read_lines
 from weft.tasks import task
-from weft.training import TrainingConfig, Watcher, override, trace_config, train
+from weft.training import Callback, TrainingConfig, override, trace_config, train
 from weft.training.callbacks import Record
 from weft.training.config import OptimiserConfig
 from weft.training.data import tensors_of
 from weft.training.distributed import Group
-from weft.training.learner import Learner
-from weft.training.supervising import learner_of, task_of
+from weft.training.supervision import learner_of, task_of
 from weft.training.traces.feed_forward import feed_forward_of
-from weft.training.traces.learner import Drawn, magnitude
+from weft.training.traces.learner import DrawnBatch, l1_norm
 
 STEPS = 12
 
 
 def curve(name: str, graphed: bool, **values: Any) -> list[float]:
     """Losses of some steps."""
-    config = TrainingConfig(task=name, graphed=graphed, steps=100, batch=32, **values)
+    config = TrainingConfig(task=name, cuda_graphs=graphed, steps=100, batch=32, **values)
     made = task(name)
-    learner = Learner(config, config.model_config(made), torch.device("cuda"))
+    learner = learner_of(config, made, torch.device("cuda"))
     losses = []
     for step in range(1, STEPS + 1):
         batch = tensors_of(made.batch("train", 0, step, 32), learner.model.config)
@@ -38,50 +37,50 @@ def curve(name: str, graphed: bool, **values: Any) -> list[float]:
 
 
 @pytest.mark.needs_gpu
-@pytest.mark.parametrize("fused", [False, True])
+@pytest.mark.parametrize("torch_compile", [False, True])
 @pytest.mark.parametrize("bf16", [False, True])
 @pytest.mark.parametrize("optimiser", ["adamw", "adafactor", "muon"])
 @pytest.mark.parametrize("name", ["parity", "addition", "scan"])
-def test_captured_steps_have_the_same_losses(name, optimiser, bf16, fused) -> None:
-    if fused and (name != "parity" or optimiser != "adamw"):
+def test_captured_steps_have_the_same_losses(name, optimiser, bf16, torch_compile) -> None:
+    if torch_compile and (name != "parity" or optimiser != "adamw"):
         pytest.skip("compiled layers are captured alike")
     lr = 0.1 if optimiser == "adafactor" else 0.003  # relative to the size of weights
     values = {"optimiser": OptimiserConfig(name=optimiser, lr=lr), "bf16": bf16, "ema": 0.9}
     plain = curve(name, False, **values)
-    captured = curve(name, True, fused=fused, **values)
-    assert captured == pytest.approx(plain, rel=0.02 if bf16 or fused else 1e-3)
+    captured = curve(name, True, torch_compile=torch_compile, **values)
+    assert captured == pytest.approx(plain, rel=0.02 if bf16 or torch_compile else 1e-3)
     assert plain[0] - plain[-1] > 0.01
 
 
 @pytest.mark.needs_gpu
 def test_captured_steps_shrink_weights_alike() -> None:
     """Where shrinking is all that counts, Adam moves each weight by the rate, whatever is drawn."""
-    changes = ["supervision.shrink=100", "schedule.warm_up=0", "optimiser.lr=0.001"]
+    changes = ["supervision.l1=100", "schedule.warm_up=0", "optimiser.lr=0.001"]
     start = override(trace_config("parity", "parity", small=True), changes)
     left = []
     for graphed in (False, True):
-        config = replace(start, graphed=graphed)
+        config = replace(start, cuda_graphs=graphed)
         learner = learner_of(config, task_of(config), torch.device("cuda"))
         for step in range(1, STEPS + 1):
-            learner.learn(Drawn(config.batch), step)
-        left.append(float(magnitude(feed_forward_of(learner.model)).detach()))
+            learner.learn(DrawnBatch(config.batch), step)
+        left.append(float(l1_norm(feed_forward_of(learner.model)).detach()))
     assert left[1] == pytest.approx(left[0], rel=1e-4)
 
 
-class Impatient(Watcher):
+class Impatient(Callback):
     """Ends a run by force."""
 
-    def logged(self, record: Record) -> None:
+    def on_record(self, record: Record) -> None:
         if record.step == 20:
             raise KeyboardInterrupt
 
 
 @pytest.mark.needs_gpu
 def test_a_captured_run_goes_on_where_it_was_left(tmp_path) -> None:
-    config = TrainingConfig(task="parity", graphed=True, steps=40, batch=32, log_every=10)
+    config = TrainingConfig(task="parity", cuda_graphs=True, steps=40, batch=32, log_every=10)
     train(config, runs=tmp_path / "whole", device="cuda")
     with pytest.raises(KeyboardInterrupt):
-        train(config, runs=tmp_path, device="cuda", save_every=0, watcher=Impatient())
+        train(config, runs=tmp_path, device="cuda", save_every=0, callbacks=[Impatient()])
     assert train(config, runs=tmp_path, device="cuda").status == "done"
     losses = [
         [record["loss"] for record in read_lines(runs / config.hash / "metrics.jsonl")]
@@ -91,8 +90,8 @@ def test_a_captured_run_goes_on_where_it_was_left(tmp_path) -> None:
 
 
 def test_several_processes_are_refused() -> None:
-    config = TrainingConfig(task="parity", graphed=True)
-    learner = Learner(config, config.model_config(task("parity")), torch.device("cpu"))
+    config = TrainingConfig(task="parity", cuda_graphs=True)
+    learner = learner_of(config, task("parity"), torch.device("cpu"))
     learner.group = Group(0, 2)
     with pytest.raises(WeftError, match="several processes"):
-        learner._graph()
+        learner._capture()

@@ -15,7 +15,7 @@ from weft.models import Transformer, TransformerConfig, generate, initialise, pr
 from weft.tasks import Batch, score, task
 from weft.training import evaluate, load_predictions, train
 from weft.training.data import tensors_of
-from weft.training.evaluation import decoded, forced
+from weft.training.evaluation import decoded, teacher_forcing_decides
 
 ALPHABET = 8
 
@@ -67,7 +67,7 @@ def test_one_pass_is_right_exactly_where_greedy_decoding_is(decoder: Transformer
 def test_randomised_positions_are_decoded() -> None:
     config = preset("nano", vocabulary=ALPHABET, position="randomised+rotary", positions=32)
     model = initialise(Transformer(config)).eval()
-    assert not forced(model)
+    assert not teacher_forcing_decides(model)
     batch = copying(np.random.default_rng(1), 5)
     found = evaluate(model, {"train": batch})["train"]
     for row in range(len(batch)):
@@ -134,7 +134,7 @@ def test_decoders_that_halt_by_sequence_are_decoded() -> None:
 
 def test_decoders_whose_positions_halt_alone_need_one_pass() -> None:
     model = halting("position")
-    assert forced(model)
+    assert teacher_forcing_decides(model)
     assert evaluate(model, {"train": said_by(model, 40)}, batch=17)["train"].accuracy == 1.0
 
 
