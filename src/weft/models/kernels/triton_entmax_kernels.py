@@ -1,4 +1,4 @@
-"""The Triton kernels of entmax attention: see `triton_entmax` for what they compute."""
+"""The Triton kernels of entmax attention; `triton_entmax` describes what they compute."""
 # mypy: disable-error-code="import-not-found,import-untyped,no-untyped-def,untyped-decorator"
 # mypy: allow-untyped-calls
 
@@ -14,11 +14,11 @@ from weft.models.kernels.triton_tiles import (
     write_tile,
 )
 
-STEPS = tl.constexpr(16)
-"""Walks for tau, at most."""
+MAX_STEPS = tl.constexpr(16)
+"""Passes for tau."""
 
-CLOSE = tl.constexpr(1.0e-2)
-"""How far a sum may be from 1 before the last step."""
+MAX_ERROR = tl.constexpr(1.0e-2)
+"""Of a sum that should be 1, before the last step."""
 
 FORWARD = ((64, 64, 4, 3), (128, 64, 8, 3), (128, 128, 8, 2), (64, 32, 4, 4))
 BACKWARD_QUERIES = ((64, 64, 4, 3), (128, 64, 8, 2), (128, 32, 4, 3), (64, 32, 4, 3))
@@ -30,7 +30,7 @@ def _scores(
     q, k, slope, here, there, mine, theirs, seen, scale,
     SLOPED: tl.constexpr, DOCUMENTS: tl.constexpr, PRECISION: tl.constexpr,
 ):  # fmt: skip
-    """x of the rows of q and of k, which stand `here` and `there`; numbers are `mine`, `theirs`."""
+    """x of rows of q and k, at positions `here` and `there`; their numbers are `mine`, `theirs`."""
     x = tl.dot(q, tl.trans(k), input_precision=PRECISION) * scale
     if SLOPED:
         x -= slope * tl.abs(here[:, None] - there[None, :])
@@ -44,7 +44,7 @@ def _details(
     positions, positions_at, numbers, batch, places, length,
     SLOPED: tl.constexpr, DOCUMENTS: tl.constexpr,
 ):  # fmt: skip
-    """Positions and numbers of some tokens; anything where they are not used."""
+    """Positions and numbers of some tokens; arbitrary if not used."""
     inside = places < length
     position = places
     number = places
@@ -74,7 +74,7 @@ def _block(
 
 @triton.jit
 def _halley(tau, lower, upper, ones, sums, squares):
-    """A better tau between bounds, the bounds, and how far the squares are from 1."""
+    """An improved tau between bounds, the bounds, and the error of the sum of squares."""
     excess = squares - 1.0
     sums = tl.maximum(sums, 1.0e-20)
     lower = tl.maximum(lower, tau + 0.5 * excess / sums)
@@ -94,8 +94,8 @@ def forward_kernel(
     WIDTH: tl.constexpr, VALUES: tl.constexpr, SLOPED: tl.constexpr, DOCUMENTS: tl.constexpr,
     PRECISION: tl.constexpr, QUERIES: tl.constexpr, KEYS: tl.constexpr,
 ):  # fmt: skip
-    """Write what is found, and per query tau and where its support begins."""
-    start = (tl.num_programs(0) - 1 - tl.program_id(0)) * QUERIES  # long walks first
+    """Write the output, and per query tau and where its support begins."""
+    start = (tl.num_programs(0) - 1 - tl.program_id(0)) * QUERIES  # longest rows first
     batch, head = tl.program_id(1) // heads, tl.program_id(1) % heads
     rows = start + tl.arange(0, QUERIES)
     inside = rows < length
@@ -132,7 +132,7 @@ def forward_kernel(
     tau = lower
     step = 0
     worst = 1.0
-    while (step < STEPS) & (worst > CLOSE):
+    while (step < MAX_STEPS) & (worst > MAX_ERROR):
         ones = tl.zeros([QUERIES], tl.float32)
         sums = tl.zeros([QUERIES], tl.float32)
         squares = tl.zeros([QUERIES], tl.float32)

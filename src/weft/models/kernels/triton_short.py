@@ -1,20 +1,20 @@
-"""Softmax attention over few keys, in one tile for each head of each sequence, fused in Triton.
+"""Softmax attention over short sequences, one tile per head and sequence, fused in Triton.
 
     o_i = sum_j P_ij v_j    P_i = softmax_j( scale q_i · k_j + a_ij )
 
-a (h l m, or b h l m) is any bias that is written out, and is told its gradient; keys may be padding
-(`valid`, b m) and, where `causal`, to the right of a query. A row that sees nothing is 0.
+a (h l m, or b h l m) is any dense bias, with gradient; keys may be masked as padding (`valid`, b m)
+or, if `causal`, to the right of a query. A row without visible keys is 0.
 
-PyTorch's kernels take tiles of 64, and want biases and masks as one tensor over all pairs of every
-sequence, padded to whole words; for the twenty tokens of a small task that is most of their time.
-Here all pairs of a head fit into registers, so nothing is kept for the backward pass:
+PyTorch's kernels use tiles of 64 and need biases and masks as one aligned tensor over all pairs of
+every sequence; for the twenty tokens of a small task that takes most of their time. Here all pairs
+of a head fit into registers, so nothing is stored for the backward pass:
 
-    forward    a program for each head of each sequence
-    backward   P again, dS = P (do vᵀ - sum_j P do vᵀ), and dq, dk, dv from one tile. A program goes
-               through several sequences and adds up dS for a bias that they share; the sums of
-               programs are added by PyTorch. No atomics: the same bits in every run
+    forward    one program per head and sequence
+    backward   recomputes P, dS = P (do vᵀ - sum_j P do vᵀ), and dq, dk, dv from one tile. A program
+               goes through several sequences and sums dS for a bias that they share; PyTorch adds
+               the sums of programs. There are no atomic additions: results are deterministic
 
-Triton is imported at once: import this module where it is used.
+This module imports Triton: import it where it is used.
 """
 # mypy: disable-error-code="import-not-found,import-untyped,no-untyped-def,untyped-decorator"
 # mypy: allow-untyped-calls
@@ -39,7 +39,7 @@ from weft.models.kernels.triton_tiles import (
 )
 
 PROGRAMS = 512
-"""About how many programs share the sequences of a batch, where they add up a bias's gradient."""
+"""Approximate number of programs that share a batch when they sum a bias's gradient."""
 
 
 @triton.jit
@@ -48,7 +48,7 @@ def weights_of(
     BIASED: tl.constexpr, PADDED: tl.constexpr, CAUSAL: tl.constexpr, PRECISION: tl.constexpr,
     L: tl.constexpr, M: tl.constexpr,
 ):  # fmt: skip
-    """P of a head, L by M; rows that see nothing are 0."""
+    """P of a head, L by M; rows without visible keys are 0."""
     rows, columns = tl.arange(0, L), tl.arange(0, M)
     inside = (rows[:, None] < queries) & (columns[None, :] < keys)
     scores = tl.dot(q, tl.trans(k), input_precision=PRECISION) * scale
@@ -99,7 +99,7 @@ def backward_kernel(
     BIASED: tl.constexpr, PADDED: tl.constexpr, CAUSAL: tl.constexpr, PRECISION: tl.constexpr,
     L: tl.constexpr, M: tl.constexpr, WIDTH: tl.constexpr, VALUES: tl.constexpr,
 ):  # fmt: skip
-    """dq, dk, dv of a head in every so manieth sequence, and the sum of their dS."""
+    """dq, dk, dv of a head in every n-th sequence, and the sum of their dS."""
     first, head = tl.program_id(0) // heads, tl.program_id(0) % heads
     rows, columns = tl.arange(0, L), tl.arange(0, M)
     total = tl.zeros((L, M), tl.float32)
@@ -168,7 +168,7 @@ def _backward(
     causal: bool,
     scale: float,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """dq, dk, dv, and the bias's gradient, which is empty where there is no bias."""
+    """dq, dk, dv, and the bias's gradient, which is empty if there is no bias."""
     grad, query, key, value = rowed((grad, query, key, value))
     grads: tuple[Tensor, Tensor, Tensor, Tensor] = _results(grad, query, key, value, bias)
     dq, dk, dv, summed = grads
@@ -224,16 +224,16 @@ def short_attention(
     valid: Tensor | None = None,
     causal: bool = False,
 ) -> Tensor:
-    """Softmax attention over few keys, all of them in one tile.
+    """Softmax attention over short sequences, with all keys in one tile.
 
     Args:
-        query: b h l k; the last query stands where the last key does.
+        query: b h l k; the last query is at the position of the last key.
         key: b h m k.
         value: b h m v.
-        scale: of scores.
+        scale: factor of scores.
         bias: h l m or b h l m, added to scores.
         valid: b m, false for padding.
-        causal: whether keys to the right are hidden.
+        causal: whether keys to the right are masked.
     """
     width = value.shape[-1]
     query, key, value = widened(query), widened(key), widened(value)
@@ -264,7 +264,7 @@ def _constants(
     valid: Tensor | None,
     causal: bool,
 ) -> dict[str, Any]:
-    """What kernels are compiled for; float32 products are as precise as PyTorch's own."""
+    """Compile-time constants of kernels; float32 products are as precise as PyTorch's own."""
     exact = torch.get_float32_matmul_precision() == "highest"
     rows, columns = (max(16, triton.next_power_of_2(x.shape[2])) for x in (query, key))
     return {

@@ -1,4 +1,4 @@
-"""The passes of `triton_softmax`, which says what each of them computes."""
+"""The passes of `triton_softmax`, which describes what each of them computes."""
 # mypy: disable-error-code="import-not-found,import-untyped,no-untyped-def,untyped-decorator"
 # mypy: allow-untyped-calls
 
@@ -73,7 +73,7 @@ def forward_kernel(
     DK: tl.constexpr, DV: tl.constexpr, NEAR: tl.constexpr, EVEN: tl.constexpr,
     PRECISION: tl.constexpr, ROWS: tl.constexpr, COLS: tl.constexpr,
 ):  # fmt: skip
-    """o and L of a block of queries; those with most keys come first."""
+    """o and L of a block of queries, longest rows first."""
     blocks = tl.cdiv(length, ROWS)
     head = tl.program_id(0) // blocks
     start = (blocks - 1 - tl.program_id(0) % blocks) * ROWS
@@ -182,7 +182,7 @@ def _gather_keys(
         if sums is not None:
             of_keys = tl.sum(ds, 1)
             dc -= of_keys
-            if DGroups is not None:  # by keys, whose sums are at hand, not by queries
+            if DGroups is not None:  # by keys, whose sums are available here, not by queries
                 at = DGroups + row // GROUP * LARGEST + tl.arange(0, COLS)
                 tl.atomic_add(at, of_keys, sem="relaxed")
         if MASKED and table is not None:
@@ -298,7 +298,7 @@ def dq_kernel(
     DK: tl.constexpr, DV: tl.constexpr, NEAR: tl.constexpr, EVEN: tl.constexpr,
     PRECISION: tl.constexpr, ROWS: tl.constexpr, COLS: tl.constexpr,
 ):  # fmt: skip
-    """dq, and the sums of rows of dS, of a block of queries; those with most keys come first."""
+    """dq, and the sums of rows of dS, of a block of queries, longest rows first."""
     blocks = tl.cdiv(length, ROWS)
     head = tl.program_id(0) // blocks
     start = (blocks - 1 - tl.program_id(0) % blocks) * ROWS
