@@ -210,7 +210,7 @@ def biased_attention(
     """Causal softmax attention with scores scale q_i · k_j - slope (i - j) + c_i - c_j + t[i - j].
 
     Args:
-        query: b h l k, in float32, float16 or bfloat16; k and v up to `MAX_HEAD_WIDTH`.
+        query: b h l k, in float32, float16 or bfloat16; k and v up to 128.
         key: b h l k.
         value: b h l v.
         scale: factor of q_i · k_j.

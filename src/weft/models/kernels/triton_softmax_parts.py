@@ -14,8 +14,6 @@ from torch import Tensor
 from weft.models.kernels.triton_tiles import SHORT, interpreting
 
 LOG2E = tl.constexpr(1.4426950408889634)
-MAX_HEAD_WIDTH = 128
-"""Wider heads do not fit into shared memory."""
 LARGEST = tl.constexpr(128)
 """The largest block; a length that is a multiple needs no masks at the end."""
 
