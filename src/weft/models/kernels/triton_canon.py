@@ -187,8 +187,8 @@ def _setup(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
 
 def _gradients(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor, None]:
     stream, taps, documents = ctx.saved_tensors
-    found, of_taps = _backward(grad, stream, taps, documents)
-    return found, of_taps, None
+    result, of_taps = _backward(grad, stream, taps, documents)
+    return result, of_taps, None
 
 
 _forward.register_autograd(_gradients, setup_context=_setup)
@@ -196,5 +196,5 @@ _forward.register_autograd(_gradients, setup_context=_setup)
 
 def canon(stream: Tensor, taps: Tensor, documents: Tensor | None) -> Tensor:
     """Canon on a stream (b l c); taps are 4 by c."""
-    found: Tensor = _forward(stream, taps, documents)
-    return found
+    result: Tensor = _forward(stream, taps, documents)
+    return result

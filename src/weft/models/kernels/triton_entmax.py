@@ -123,8 +123,8 @@ def _entmax_backward(
 def _gradients(
     d_out: Tensor, taus: Tensor, stop: Tensor, query: Tensor, key: Tensor, value: Tensor, *_: Any
 ) -> tuple[Tensor, Tensor, Tensor]:
-    made = [empty_heads(tensor, tensor.shape[-1]) for tensor in (query, key, value)]
-    return made[0], made[1], made[2]
+    results = [empty_heads(tensor, tensor.shape[-1]) for tensor in (query, key, value)]
+    return results[0], results[1], results[2]
 
 
 def _placed(slopes: Tensor | None, positions: Tensor | None) -> tuple[Any, Any, int]:
@@ -149,8 +149,8 @@ def _remember(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> 
 
 def _differentiate(ctx: Any, d_out: Tensor, *_: Any) -> tuple[Tensor | None, ...]:
     taus, stop, query, key, value, *others = ctx.saved_tensors
-    made = _entmax_backward(d_out, taus, stop, query, key, value, ctx.scale, *others)
-    return *made, None, None, None, None, None
+    results = _entmax_backward(d_out, taus, stop, query, key, value, ctx.scale, *others)
+    return *results, None, None, None, None, None
 
 
 _entmax.register_autograd(_differentiate, setup_context=_remember)
@@ -178,7 +178,7 @@ def triton_entmax(
         queries: b l int32, a number per token as a query; None if all attend to all before them.
         keys: b l int32, the same as a key; a query attends to the keys with its number.
     """
-    found: Tensor = _entmax(
+    result: Tensor = _entmax(
         widened(query), widened(key), widened(value), scale, slopes, positions, queries, keys
     )[0]
-    return found[..., : value.shape[-1]]
+    return result[..., : value.shape[-1]]

@@ -169,8 +169,8 @@ def _remember(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> 
 
 def _differentiate(ctx: Any, d_out: Tensor, *_: Any) -> tuple[Tensor | None, ...]:
     *tensors, queries, keys = ctx.saved_tensors
-    made = _path_backward(d_out, *tensors, ctx.scale, queries, keys)
-    return *made, None, None, None
+    results = _path_backward(d_out, *tensors, ctx.scale, queries, keys)
+    return *results, None, None, None
 
 
 _path.register_autograd(_differentiate, setup_context=_remember)
@@ -180,10 +180,10 @@ def _chunks(query: Tensor, key: Tensor, axes: Tensor, beta: Tensor) -> tuple[Ten
     """Q' and K' (b h l k), R (b h chunks k k) and S (b h l chunk); lengths are whole chunks."""
     narrow = query.dtype != torch.float32 or interpreting()
     if narrow and query.shape[-1] <= 64:
-        made: tuple[Tensor, ...] = path_chunks(query, key, axes, beta, CHUNK)
+        results: tuple[Tensor, ...] = path_chunks(query, key, axes, beta, CHUNK)
     else:  # intermediate results are recomputed in the backward pass
-        made = checkpoint(_chunked, query, key, axes, beta, use_reentrant=False)
-    return made
+        results = checkpoint(_chunked, query, key, axes, beta, use_reentrant=False)
+    return results
 
 
 def _chunked(
@@ -196,12 +196,12 @@ def _chunked(
     solved = torch.linalg.solve_triangular(
         among, torch.diag_embed(b), upper=False, unitriangular=True
     )
-    asked = (q @ w.mT).tril()
+    along_axes = (q @ w.mT).tril()
     held = solved @ (w @ k.mT).tril(-1)
     turned = solved @ w
-    queries = (q - asked @ turned).flatten(2, 3)
+    queries = (q - along_axes @ turned).flatten(2, 3)
     keys = (k - held.mT @ w).flatten(2, 3)
-    inner = ((q @ k.mT).tril() - asked @ held).flatten(2, 3)
+    inner = ((q @ k.mT).tril() - along_axes @ held).flatten(2, 3)
     turns = -(w.mT @ turned)
     return queries.to(query.dtype), keys.to(key.dtype), turns.to(query.dtype), inner
 
@@ -236,12 +236,16 @@ def triton_path(
         keys: b l int32, the same as a key; a query attends to the keys with its number.
     """
     length, width = value.shape[2:]
-    least = MIN_WIDTH if query.dtype == torch.float32 else 16
+    lowest = MIN_WIDTH if query.dtype == torch.float32 else 16
     with torch.autocast(query.device.type, enabled=False):
-        query, key, value, axes = (_whole(widened(one, least)) for one in (query, key, value, axes))
-        made = _chunks(query, key, axes, _whole(beta))
+        query, key, value, axes = (
+            _whole(widened(one, lowest)) for one in (query, key, value, axes)
+        )
+        results = _chunks(query, key, axes, _whole(beta))
         if queries is not None and keys is not None:
             missing = value.shape[2] - length
             queries, keys = (torch.nn.functional.pad(one, (0, missing)) for one in (queries, keys))
-        found: Tensor = _path(made[0], made[1], value, made[2], made[3], scale, queries, keys)[0]
-    return found[:, :, :length, :width]
+        result: Tensor = _path(
+            results[0], results[1], value, results[2], results[3], scale, queries, keys
+        )[0]
+    return result[:, :, :length, :width]

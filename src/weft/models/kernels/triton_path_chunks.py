@@ -67,8 +67,8 @@ def _mixed(q, k, w, b, CHUNK: tl.constexpr):
     n = tl.where(below, tl.dot(w, tl.trans(w), input_precision=PRECISE), 0.0)
     x = _inverse(b[:, None] * n, CHUNK)
     t = x * b[None, :]
-    asked = tl.dot(q, tl.trans(w), input_precision=FAST)
-    a = tl.where(line[:, None] >= line[None, :], asked, 0.0)
+    along_axes = tl.dot(q, tl.trans(w), input_precision=FAST)
+    a = tl.where(line[:, None] >= line[None, :], along_axes, 0.0)
     m = tl.where(below, tl.dot(w, tl.trans(k), input_precision=FAST), 0.0)
     y = tl.dot(t, m, input_precision=FAST)
     z = tl.dot(t, w, input_precision=FAST)
@@ -242,8 +242,8 @@ def _path_chunks_backward(
 def _gradients(
     query: Tensor, key: Tensor, axes: Tensor, beta: Tensor, *_: Any
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    made = [empty_heads(tensor, tensor.shape[-1]) for tensor in (query, key, axes)]
-    return made[0], made[1], made[2], beta.new_empty(beta.shape)
+    results = [empty_heads(tensor, tensor.shape[-1]) for tensor in (query, key, axes)]
+    return results[0], results[1], results[2], beta.new_empty(beta.shape)
 
 
 def _remember(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
@@ -252,8 +252,8 @@ def _remember(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> 
 
 
 def _differentiate(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
-    made = _path_chunks_backward(*ctx.saved_tensors, ctx.chunk, *gradients)
-    return *made, None
+    results = _path_chunks_backward(*ctx.saved_tensors, ctx.chunk, *gradients)
+    return *results, None
 
 
 path_chunks.register_autograd(_differentiate, setup_context=_remember)

@@ -51,7 +51,7 @@ def _square(base, chunk, WIDTH: tl.constexpr):
 
 @triton.jit
 def _forward_step(
-    q, most, total, found, chunk, row, rows, mine, of_head,
+    q, highest, total, result, chunk, row, rows, mine, of_head,
     key, key_at, value, value_at, turns, inner, key_numbers, batch, head, length, scale,
     WIDTH: tl.constexpr, VALUES: tl.constexpr, KEYS: tl.constexpr, NEAR: tl.constexpr,
     DOCUMENTS: tl.constexpr, PRECISION: tl.constexpr,
@@ -66,15 +66,15 @@ def _forward_step(
         narrow, k, inner, row, rows // KEYS == chunk, rows, columns, mine, key_numbers,
         batch, length, scale, KEYS, NEAR, DOCUMENTS, PRECISION,
     )  # fmt: skip
-    more = tl.maximum(most, tl.max(s, 1))
-    kept = tl.exp2(most - more)
+    more = tl.maximum(highest, tl.max(s, 1))
+    kept = tl.exp2(highest - more)
     p = tl.exp2(s - more[:, None])
     total = total * kept + tl.sum(p, 1)
-    found = tl.dot(p.to(v.dtype), v, found * kept[:, None], input_precision=PRECISION)
+    result = tl.dot(p.to(v.dtype), v, result * kept[:, None], input_precision=PRECISION)
     turned = tl.dot(narrow, r, input_precision=PRECISION)
     if NEAR:
         turned = tl.where((rows // KEYS > chunk)[:, None], turned, 0.0)
-    return q + turned, more, total, found
+    return q + turned, more, total, result
 
 
 @tuned(FORWARD, wide=WIDE)
@@ -100,24 +100,24 @@ def forward_kernel(
         low = tl.min(tl.load(first + batch * length + rows, mask=inside, other=length)) // KEYS
     own = start // KEYS
     chunks = tl.minimum(start + QUERIES, length) // KEYS
-    most = tl.full([QUERIES], 0.5 * NEVER, tl.float32)
+    highest = tl.full([QUERIES], 0.5 * NEVER, tl.float32)
     total = tl.zeros([QUERIES], tl.float32)
-    found = tl.zeros([QUERIES, VALUES], tl.float32)
+    result = tl.zeros([QUERIES, VALUES], tl.float32)
     for step in range(chunks - own):
-        q, most, total, found = _forward_step(
-            q, most, total, found, chunks - 1 - step, row, rows, mine, of_head,
+        q, highest, total, result = _forward_step(
+            q, highest, total, result, chunks - 1 - step, row, rows, mine, of_head,
             key, key_at, value, value_at, turns, inner, key_numbers, batch, head, length, scale,
             WIDTH, VALUES, KEYS, True, DOCUMENTS, PRECISION,
         )  # fmt: skip
     for step in range(own - low):
-        q, most, total, found = _forward_step(
-            q, most, total, found, own - 1 - step, row, rows, mine, of_head,
+        q, highest, total, result = _forward_step(
+            q, highest, total, result, own - 1 - step, row, rows, mine, of_head,
             key, key_at, value, value_at, turns, inner, key_numbers, batch, head, length, scale,
             WIDTH, VALUES, KEYS, False, DOCUMENTS, PRECISION,
         )  # fmt: skip
     total = tl.where(total > 0.0, total, 1.0)
-    write_tile(out, out_at, batch, head, rows, length, found / total[:, None], VALUES)
-    tl.store(logs + row, most + tl.log2(total), mask=inside)
+    write_tile(out, out_at, batch, head, rows, length, result / total[:, None], VALUES)
+    tl.store(logs + row, highest + tl.log2(total), mask=inside)
 
 
 @triton.jit

@@ -52,18 +52,18 @@ def weights_of(
     rows, columns = tl.arange(0, L), tl.arange(0, M)
     inside = (rows[:, None] < queries) & (columns[None, :] < keys)
     scores = tl.dot(q, tl.trans(k), input_precision=PRECISION) * scale
-    seen = inside
+    visible = inside
     if CAUSAL:
-        seen = seen & (columns[None, :] <= rows[:, None] + keys - queries)
+        visible = visible & (columns[None, :] <= rows[:, None] + keys - queries)
     if PADDED:
         real = tl.load(valid + batch.to(tl.int64) * valid_stride + columns, columns < keys, 0)
-        seen = seen & (real != 0)[None, :]
+        visible = visible & (real != 0)[None, :]
     if BIASED:
         start = bias + batch.to(tl.int64) * strides[0] + head.to(tl.int64) * strides[1]
         places = start + rows[:, None] * strides[2] + columns[None, :] * strides[3]
         scores += tl.load(places, inside, 0.0).to(tl.float32)
-    scores = tl.where(seen, scores, NEVER)
-    powers = tl.where(seen, tl.exp(scores - tl.max(scores, 1)[:, None]), 0.0)
+    scores = tl.where(visible, scores, NEVER)
+    powers = tl.where(visible, tl.exp(scores - tl.max(scores, 1)[:, None]), 0.0)
     total = tl.sum(powers, 1)
     return powers / tl.where(total > 0, total, 1.0)[:, None]
 
@@ -86,8 +86,8 @@ def forward_kernel(
         q, k, bias, valid, bias_strides, valid_stride, batch, head, queries, keys, scale,
         BIASED, PADDED, CAUSAL, PRECISION, L, M,
     )  # fmt: skip
-    found = tl.dot(weights.to(v.dtype), v, input_precision=PRECISION)
-    write_tile(out, out_strides, batch, head, rows, queries, found, VALUES)
+    result = tl.dot(weights.to(v.dtype), v, input_precision=PRECISION)
+    write_tile(out, out_strides, batch, head, rows, queries, result, VALUES)
 
 
 @triton.jit
@@ -113,16 +113,16 @@ def backward_kernel(
             q, k, bias, valid, bias_strides, valid_stride, batch, head, queries, keys, scale,
             BIASED, PADDED, CAUSAL, PRECISION, L, M,
         )  # fmt: skip
-        found = tl.dot(tl.trans(weights.to(do.dtype)), do, input_precision=PRECISION)
-        write_tile(dv, dv_strides, batch, head, columns, keys, found, VALUES)
+        result = tl.dot(tl.trans(weights.to(do.dtype)), do, input_precision=PRECISION)
+        write_tile(dv, dv_strides, batch, head, columns, keys, result, VALUES)
         dp = tl.dot(do, tl.trans(v), input_precision=PRECISION)
         ds = weights * (dp - tl.sum(weights * dp, 1)[:, None])
         total += ds
         rounded = ds.to(k.dtype)
-        found = tl.dot(rounded, k, input_precision=PRECISION) * scale
-        write_tile(dq, dq_strides, batch, head, rows, queries, found, WIDTH)
-        found = tl.dot(tl.trans(rounded), q, input_precision=PRECISION) * scale
-        write_tile(dk, dk_strides, batch, head, columns, keys, found, WIDTH)
+        result = tl.dot(rounded, k, input_precision=PRECISION) * scale
+        write_tile(dq, dq_strides, batch, head, rows, queries, result, WIDTH)
+        result = tl.dot(tl.trans(rounded), q, input_precision=PRECISION) * scale
+        write_tile(dk, dk_strides, batch, head, columns, keys, result, WIDTH)
     if BIASED:
         start = sums + tl.program_id(0).to(tl.int64) * queries * keys
         inside = (rows[:, None] < queries) & (columns[None, :] < keys)
@@ -237,8 +237,8 @@ def short_attention(
     """
     width = value.shape[-1]
     query, key, value = widened(query), widened(key), widened(value)
-    found: Tensor = _forward(query, key, value, bias, valid, causal, scale)
-    return found[..., :width]
+    result: Tensor = _forward(query, key, value, bias, valid, causal, scale)
+    return result[..., :width]
 
 
 def _strides(tensor: Tensor) -> tuple[int, ...]:

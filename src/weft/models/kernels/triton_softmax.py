@@ -76,17 +76,17 @@ def _forward(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """o (b h l v), L (b h l), and the rounding error of o, if there are gates."""
     query, key, value = _dense(query), _dense(key), _dense(value)
-    found: tuple[Tensor, Tensor, Tensor] = _forward_shapes(
+    result: tuple[Tensor, Tensor, Tensor] = _forward_shapes(
         query, key, value, sums, slopes, table, firsts, scale
     )
-    out, logs, rest = found
+    out, logs, rest = result
     heads, length = query.shape[1:3]
     forward_kernel[_grid("ROWS", query)](
         query, key, value, sums, slopes, table, firsts, out, _some(rest), logs,
         *_strides(query, key, value, out), *_pair(sums), _first_stride(firsts),
         heads, length, scale * LOG2E.value, bucket_of(query), **_constants(query, value, table),
     )  # fmt: skip
-    return found
+    return result
 
 
 @_forward.register_fake
@@ -230,8 +230,8 @@ def biased_attention(
     if table is not None:
         table = (table[:, :-1] - table[:, -1:]).float().contiguous()
     firsts = _firsts(query, window, documents)
-    found: Tensor = _forward(query, key, value, sums, slopes, table, firsts, scale)[0]
-    return found[..., :width]
+    result: Tensor = _forward(query, key, value, sums, slopes, table, firsts, scale)[0]
+    return result[..., :width]
 
 
 def _firsts(query: Tensor, window: int | None, documents: Tensor | None) -> Tensor | None:
@@ -250,8 +250,8 @@ def _lasts(firsts: Tensor | None) -> Tensor | None:
     if firsts is None:
         return None
     places = torch.arange(firsts.shape[1], device=firsts.device, dtype=torch.int32)
-    found = torch.searchsorted(firsts, places.expand_as(firsts).contiguous(), right=True)
-    return (found - 1).int()
+    result = torch.searchsorted(firsts, places.expand_as(firsts).contiguous(), right=True)
+    return (result - 1).int()
 
 
 def _of_rows(

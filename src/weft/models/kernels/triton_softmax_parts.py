@@ -168,10 +168,10 @@ def bias_of_queries(sums, slope, places, origin, at, length, MASKED: tl.constexp
 @triton.jit
 def is_seen(rows, cols, first):
     """The mask of queries (down) and keys (across)."""
-    seen = rows[:, None] >= cols[None, :]
+    visible = rows[:, None] >= cols[None, :]
     if first is not None:
-        seen = seen & (cols[None, :] >= first[:, None])
-    return seen
+        visible = visible & (cols[None, :] >= first[:, None])
+    return visible
 
 
 @triton.jit

@@ -71,11 +71,11 @@ def _summed(values, triangle, PART: tl.constexpr, FAST: tl.constexpr):
     high = values.to(PART)
     rest = values - high.to(tl.float32)
     low = rest.to(PART)
-    found = tl.dot(low, triangle, tl.dot(high, triangle))
+    result = tl.dot(low, triangle, tl.dot(high, triangle))
     if FAST:
-        return found
+        return result
     else:
-        return tl.dot((rest - low.to(tl.float32)).to(PART), triangle, found)
+        return tl.dot((rest - low.to(tl.float32)).to(PART), triangle, result)
 
 
 @triton.jit
@@ -114,29 +114,29 @@ def _forward(
         low = tl.min(begins) // KEYS * KEYS
     place = tl.cdiv(tl.minimum(start + QUERIES, length), KEYS) * KEYS
     carry = tl.zeros([QUERIES], tl.float32)
-    found = tl.zeros([QUERIES, VALUES], tl.float32)
-    least = 0.0
-    while (place > low) & (least < ENOUGH):
+    result = tl.zeros([QUERIES, VALUES], tl.float32)
+    lowest = 0.0
+    while (place > low) & (lowest < ENOUGH):
         steps = tl.minimum(STRIDE, (place - low) // KEYS)
         for step in range(steps):
             there = place - (step + 1) * KEYS + columns
             k = read_tile(key, key_at, batch, head, there, length, WIDTH)
             v = read_tile(value, value_at, batch, head, there, length, VALUES)
-            seen = there[None, :] < rows[:, None]
+            visible = there[None, :] < rows[:, None]
             if DOCUMENTS:
                 theirs = tl.load(key_numbers + batch * length + there, mask=there < length, other=0)
-                seen = seen & (mine[:, None] == theirs[None, :])
+                visible = visible & (mine[:, None] == theirs[None, :])
             y = tl.dot(q, tl.trans(k), input_precision=PRECISION) * scale
-            y = tl.where(seen, y, NEVER)
+            y = tl.where(visible, y, NEVER)
             p = _softplus(y, FAST)
             nearer = _summed(p, to_the_right, PART, FAST) + carry[:, None]
             weights = tl.exp2(y - p - nearer)
-            found = tl.dot(weights.to(v.dtype), v, found, input_precision=PRECISION)
+            result = tl.dot(weights.to(v.dtype), v, result, input_precision=PRECISION)
             carry += tl.sum(p, 1)
         place -= steps * KEYS
-        least = tl.min(tl.where(inside & (begins < place), carry, ENOUGH))
+        lowest = tl.min(tl.where(inside & (begins < place), carry, ENOUGH))
 
-    write_tile(out, out_at, batch, head, rows, length, found, VALUES)
+    write_tile(out, out_at, batch, head, rows, length, result, VALUES)
     here = tl.program_id(1).to(tl.int64) * length + rows
     tl.store(total + here, carry, mask=inside)
     tl.store(stop + here, place + tl.zeros([QUERIES], tl.int32), mask=inside)
@@ -173,12 +173,12 @@ def _backward(
         there = place + columns
         k = read_tile(key, key_at, batch, head, there, length, WIDTH)
         v = read_tile(value, value_at, batch, head, there, length, VALUES)
-        seen = (there[None, :] < rows[:, None]) & (there[None, :] >= begins[:, None])
+        visible = (there[None, :] < rows[:, None]) & (there[None, :] >= begins[:, None])
         if DOCUMENTS:
             theirs = tl.load(key_numbers + batch * length + there, mask=there < length, other=0)
-            seen = seen & (mine[:, None] == theirs[None, :])
+            visible = visible & (mine[:, None] == theirs[None, :])
         y = tl.dot(q, tl.trans(k), input_precision=PRECISION) * scale
-        y = tl.where(seen, y, NEVER)
+        y = tl.where(visible, y, NEVER)
         p = _softplus(y, FAST)
         carry -= tl.sum(p, 1)
         nearer = _summed(p, to_the_right, PART, FAST) + carry[:, None]
@@ -280,8 +280,8 @@ def _fast(query: Tensor) -> bool:
 
 
 def _gradients(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    made = [empty_heads(tensor, tensor.shape[-1]) for tensor in (query, key, value)]
-    return made[0], made[1], made[2]
+    results = [empty_heads(tensor, tensor.shape[-1]) for tensor in (query, key, value)]
+    return results[0], results[1], results[2]
 
 
 def _remember(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
@@ -291,8 +291,10 @@ def _remember(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> 
 
 def _differentiate(ctx: Any, d_out: Tensor, *_: Any) -> tuple[Tensor | None, ...]:
     query, key, value, total, stop, queries, keys = ctx.saved_tensors
-    made = _stick_breaking_backward(d_out, query, key, value, total, stop, ctx.scale, queries, keys)
-    return *made, None, None, None
+    results = _stick_breaking_backward(
+        d_out, query, key, value, total, stop, ctx.scale, queries, keys
+    )
+    return *results, None, None, None
 
 
 _stick_breaking.register_autograd(_differentiate, setup_context=_remember)
@@ -316,7 +318,7 @@ def triton_stick_breaking(
         queries: b l int32, a number per token as a query; None if all attend to all before them.
         keys: b l int32, the same as a key; a query attends to the keys with its number.
     """
-    found: Tensor = _stick_breaking(
+    result: Tensor = _stick_breaking(
         widened(query), widened(key), widened(value), scale, queries, keys
     )[0]
-    return found[..., : value.shape[-1]]
+    return result[..., : value.shape[-1]]

@@ -147,9 +147,9 @@ def rowed(tensors: Sequence[Tensor]) -> Iterator[Tensor]:
         yield tensor if tensor.stride(-1) == 1 else tensor.contiguous()
 
 
-def widened(tensor: Tensor, least: int = 16) -> Tensor:
+def widened(tensor: Tensor, lowest: int = 16) -> Tensor:
     """Pad with zeros to the next power of two that a tile can have."""
-    width = max(least, triton.next_power_of_2(tensor.shape[-1]))
+    width = max(lowest, triton.next_power_of_2(tensor.shape[-1]))
     missing = width - tensor.shape[-1]
     return torch.nn.functional.pad(tensor, (0, missing)) if missing else tensor
 
@@ -167,8 +167,8 @@ def first_keys(queries: Tensor, keys: Tensor) -> Tensor:
     For consecutive documents the bound is nearly tight; it is valid for any others.
     """
     low, high = _ranges(queries)
-    least, most = _ranges(keys)
-    meet = (least[:, None] <= high[:, :, None]) & (most[:, None] >= low[:, :, None])
+    lowest, highest = _ranges(keys)
+    meet = (lowest[:, None] <= high[:, :, None]) & (highest[:, None] >= low[:, :, None])
     first = meet.int().argmax(-1).to(torch.int32) * GRAIN
     return first.repeat_interleave(GRAIN, 1)[:, : queries.shape[1]].contiguous()
 
