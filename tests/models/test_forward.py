@@ -1,4 +1,4 @@
-"""Layers that are run several times: looped Transformers, and Universal ones that halt."""
+"""The loop over layers: looped Transformers, and Universal ones that halt."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from torch import Tensor
 import mechanisms
 from reference_model import Reference
 from weft.models import Transformer
+from weft.models.context import make_context
 
 EXACT: dict[str, Any] = {"rtol": 0, "atol": 1e-12}
 HALT = 3
@@ -130,6 +131,30 @@ def test_activations_are_those_of_the_run(halting: str) -> None:
     early = model.run_with_hooks(tokens, lengths, hooks={"blocks.0.hook_resid_post": halt})
     assert early.layers.max() == 1
     assert bool(early.halted.all())
+
+
+@pytest.mark.parametrize("changes", [{"halt": None}, {"halting": "sequence"}], ids=str)
+def test_what_is_done_between_layers_is_done_after_each(changes: dict[str, Any]) -> None:
+    """On every way to run a model; hooks see what layers leave, and what the next one reads."""
+    plain = universal(**{"halting": "sequence", "position": "rotary", **changes})
+    tokens = mechanisms.tokens(3, 5)
+    context = make_context(plain.config, tokens)
+    stream, left = plain.embed(tokens, context), []
+    for _ in range(3):
+        left.append(plain.layers[0](stream, context, plain.position))
+        stream = (left[-1] * 8).round() / 8
+    model = Transformer(plain.config, between_layers=lambda stream: (stream * 8).round() / 8)
+    model.load_state_dict(plain.state_dict())
+    seen: list[Tensor] = []
+    watched = model(
+        tokens, layers=3, watch=lambda n, what, _, s: what == "after" and seen.append(s)
+    )
+    hooked, cache = model.run_with_cache(tokens, layers=3)
+    assert not bool(watched.halted.any())
+    for found in (model(tokens, layers=3).stream, watched.stream, seen[-1], hooked.stream):
+        torch.testing.assert_close(found, stream, **EXACT)
+    for number in range(3):
+        torch.testing.assert_close(cache[f"blocks.{number}.hook_resid_post"], left[number], **EXACT)
 
 
 def test_gradients_go_through_all_loops() -> None:

@@ -389,6 +389,7 @@ def test_attention_under_a_compiled_feed_forward_begins_to_learn() -> None:
     assert hybrid.planted.intact
 
 
+@pytest.mark.slow
 def test_attention_under_a_compiled_feed_forward_learns_parity() -> None:
     hybrid = Hybrid()
     assert hybrid.accuracy() < 0.9

@@ -10,7 +10,7 @@ import torch
 
 import weft
 from weft.compiler.run import input_numbers, run_model
-from weft.models.threads import LITTLE_WORK, threads_for
+from weft.models.threads import MAX_SINGLE_THREAD_WORK, threads_for
 
 CPU = torch.device("cpu")
 
@@ -24,13 +24,13 @@ def three_threads() -> Iterator[None]:
 
 
 def test_little_work_has_one_thread_and_much_work_all_of_them() -> None:
-    with threads_for(LITTLE_WORK, CPU):
+    with threads_for(MAX_SINGLE_THREAD_WORK, CPU):
         assert torch.get_num_threads() == 1
-        with threads_for(LITTLE_WORK, CPU):
+        with threads_for(MAX_SINGLE_THREAD_WORK, CPU):
             assert torch.get_num_threads() == 1
         assert torch.get_num_threads() == 1
     assert torch.get_num_threads() == 3
-    with threads_for(LITTLE_WORK + 1, CPU):
+    with threads_for(MAX_SINGLE_THREAD_WORK + 1, CPU):
         assert torch.get_num_threads() == 3
     with threads_for(1, torch.device("cuda")):
         assert torch.get_num_threads() == 3
@@ -57,7 +57,7 @@ def seen_threads(model: Any, batch: int) -> set[int]:
 def test_a_small_model_runs_on_one_thread_and_a_large_batch_on_all(model: Any) -> None:
     assert seen_threads(model, 2) == {1}
     work = model.compacted().work(torch.zeros(1, 4, dtype=torch.long))
-    assert seen_threads(model, LITTLE_WORK // work + 1) == {3}
+    assert seen_threads(model, MAX_SINGLE_THREAD_WORK // work + 1) == {3}
     assert torch.get_num_threads() == 3
 
 

@@ -1,4 +1,4 @@
-"""The one Transformer (compiled and trained models are the same class), and its mechanisms."""
+"""The one Transformer, of which compiled and trained models are instances, and its mechanisms."""
 
 from weft.models.build import Model, build
 from weft.models.config import TransformerConfig, config_from_dict

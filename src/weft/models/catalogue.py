@@ -1,6 +1,6 @@
-"""What a model can be made of: every mechanism with its formula, and what it costs in parameters.
+"""The catalogue of mechanisms, each with its formula, and parameter counts of models.
 
-A mechanism's text is the docstring of the file that computes it.
+A mechanism's text is the docstring of its file.
 """
 
 from __future__ import annotations
@@ -24,28 +24,28 @@ from weft.models.positions import encoding_class, randomised
 Group = Literal["positions", "attentions", "blocks"]
 
 NONE = """\
-No positions are told (NoPE).
+No positional encoding (NoPE).
 
     s_ij = q_i · k_j / sqrt(D)
 
-A decoder can still find them: how many tokens a query sees depends on where it stands. An encoder
-cannot; to it a text is a bag of tokens."""
+A decoder can still learn positions, since the number of keys of a query depends on its position. An
+encoder cannot: it sees a bag of tokens."""
 
 KINDS = """\
-Who sees whom.
+Which tokens attend to which.
 
-    encoder           everybody sees everything
-    decoder           query i sees keys j <= i
-    encoder-decoder   a decoder that also attends to what an encoder has made of a source"""
+    encoder           every query attends to every key
+    decoder           query i attends to keys j <= i
+    encoder-decoder   a decoder that also attends to the output of an encoder"""
 
 LOOPS = """\
-Layers that are run through more than once.
+Layers that are applied more than once.
 
     x <- layers(x), `loops` times; with `inject`, layers(x + embedding) from the second time on
 
-A loop has no weights of its own. With `halt`, one layer is looped until a dimension of the stream
-is 1: a sequence stops when all its positions have halted, or each position stays as it is from when
-it halts, as in the Universal Transformer."""
+All loops share weights. With `halt`, one layer is looped until a dimension of the stream is 1: a
+sequence stops when all its positions have halted, or each position keeps its stream once it has
+halted, as in the Universal Transformer."""
 
 BLOCKS: dict[str, tuple[str, dict[str, Any], str | ModuleType]] = {
     "pre-norm": ("x + f(norm(x)), and a norm at the end", {"norm": "pre"}, layer),
@@ -62,7 +62,7 @@ BLOCKS: dict[str, tuple[str, dict[str, Any], str | ModuleType]] = {
         {"example_offsets": True, "position": "learned"},
         offsets,
     ),
-    "clipped": ("min(max(x, 0), 1), of compiled models", {"activation": "clipped"}, feed_forward),
+    "clipped": ("min(max(x, 0), 1), for compiled models", {"activation": "clipped"}, feed_forward),
     "relu": ("max(x, 0)", {"activation": "relu"}, feed_forward),
     "gelu": ("x Phi(x)", {"activation": "gelu"}, feed_forward),
     "swiglu": ("silu(gate) * up", {"activation": "swiglu"}, feed_forward),
@@ -70,12 +70,12 @@ BLOCKS: dict[str, tuple[str, dict[str, Any], str | ModuleType]] = {
     "canon-B": ("Canon on queries, keys and values", {"canon": "B"}, canon),
     "canon-C": ("Canon on the stream before the feed-forward", {"canon": "C"}, canon),
     "canon-D": ("Canon on the hidden layer, before the activation", {"canon": "D"}, canon),
-    "encoder": ("everybody sees everything", {"kind": "encoder"}, KINDS),
-    "decoder": ("everybody sees what is to the left", {"kind": "decoder"}, KINDS),
+    "encoder": ("every query attends to every key", {"kind": "encoder"}, KINDS),
+    "decoder": ("every query attends to the left", {"kind": "decoder"}, KINDS),
     "encoder-decoder": (
         "a decoder that also attends to an encoder", {"kind": "encoder-decoder"}, KINDS,
     ),
-    "looped": ("the same layers, run through again", {"loops": 2}, LOOPS),
+    "looped": ("the same layers, applied again", {"loops": 2}, LOOPS),
     "universal": (
         "one layer, looped until every position has halted",
         {"layers": 1, "loops": 8, "halt": 0, "halting": "position"},
@@ -83,19 +83,19 @@ BLOCKS: dict[str, tuple[str, dict[str, Any], str | ModuleType]] = {
     ),
     "lstm": ("an LSTM instead of the Transformer", {"architecture": "lstm"}, lstm),
 }  # fmt: skip
-"""What it is in a few words, what selects it in a config, and where its text stands."""
+"""For each block a summary, the settings that select it in a config, and its text."""
 
 
 @dataclass(frozen=True)
 class Mechanism:
-    """One of the things that a model can be made of.
+    """A positional encoding, an attention mechanism or another building block.
 
     Attributes:
-        name: what it is called.
-        group: what it is one of.
-        summary: what it is, in one line.
-        text: its formula and what there is to know about it.
-        changes: what selects it in a config.
+        name: its name.
+        group: its group.
+        summary: one line about it.
+        text: its formula, paper and caveats.
+        changes: the settings that select it in a config.
     """
 
     name: str
@@ -106,12 +106,12 @@ class Mechanism:
 
     @property
     def setting(self) -> str:
-        """What selects it, as it is written in a call of `preset`."""
+        """The settings that select it, as arguments of `preset`."""
         return ", ".join(f"{key}={value!r}" for key, value in self.changes.items())
 
 
 def mechanisms() -> list[Mechanism]:
-    """All there are: positions, attentions, then the rest."""
+    """All mechanisms: positions, attentions, then other blocks."""
     return [
         *(_position(name) for name in POSITIONS),
         *(_attention(name) for name in ATTENTIONS),
@@ -123,17 +123,17 @@ def mechanisms() -> list[Mechanism]:
 
 
 def mechanism(name: str, others: tuple[str, ...] = ()) -> Mechanism:
-    """A mechanism by its name; `others` are names that could have been meant as well."""
-    found = {one.name.lower(): one for one in mechanisms()}
-    if name.lower() not in found:
+    """Return a mechanism by name; `others` are further names to suggest if it is unknown."""
+    known = {entry.name.lower(): entry for entry in mechanisms()}
+    if name.lower() not in known:
         for kind in ("position", "attention"):
             if exists(kind, name) and kind == _kind_of(name, kind):
                 return _position(name) if kind == "position" else _attention(name)
-        known = [*(one.name for one in found.values()), *others]
+        names = [*(entry.name for entry in known.values()), *others]
         raise WeftError(
-            f"there is no mechanism '{name}'", remedy=did_you_mean(name, known).capitalize()
+            f"there is no mechanism '{name}'", remedy=did_you_mean(name, names).capitalize()
         )
-    return found[name.lower()]
+    return known[name.lower()]
 
 
 def _kind_of(name: str, kind: str) -> str:
@@ -156,9 +156,9 @@ def _attention(name: str) -> Mechanism:
 
 
 def _module_of(kind: type) -> ModuleType:
-    found = inspect.getmodule(kind)
-    assert found is not None
-    return found
+    module = inspect.getmodule(kind)
+    assert module is not None
+    return module
 
 
 def _text_of(kind: type) -> str:
@@ -176,16 +176,16 @@ def _first(text: str) -> str:
 
 @dataclass(frozen=True)
 class Parameters:
-    """How many parameters a model has, by where they are.
+    """The number of parameters of a model, by where they are.
 
     Attributes:
-        tokens: of the token embedding, and of the output projection where it is not tied.
-        positions: of whatever tells positions, once for all layers.
-        attention: of heads and their biases, with what their mechanism learns.
-        feed_forward: of the feed-forwards.
-        canon: of Canon layers.
-        norms: of norms.
-        recurrent: of an LSTM's layers.
+        tokens: token embedding, and output projection unless it is tied.
+        positions: positional encodings, shared by all layers.
+        attention: heads with their biases, and the parameters of their mechanism.
+        feed_forward: feed-forwards.
+        canon: Canon layers.
+        norms: norms.
+        recurrent: the layers of an LSTM.
     """
 
     tokens: int
@@ -198,18 +198,18 @@ class Parameters:
 
     @property
     def total(self) -> int:
-        """All of them."""
+        """The number of all parameters."""
         return self.tokens + self.positions + self.layers
 
     @property
     def layers(self) -> int:
-        """All but embeddings and positions: what papers often mean by a model's size."""
+        """Without embeddings and positions, as papers often count a model's size."""
         blocks = self.attention + self.feed_forward + self.canon + self.norms
         return blocks + self.recurrent
 
 
 def parameters_of(config: TransformerConfig) -> Parameters:
-    """How many parameters a model has; none of them is made for it.
+    """Count the parameters of a model without allocating them.
 
     Example:
         >>> from weft.models import preset
@@ -227,27 +227,27 @@ def parameters_of(config: TransformerConfig) -> Parameters:
 
 
 def check_memory(config: TransformerConfig, device: torch.device) -> None:
-    """Refuse to train a model that cannot fit, before any of it is made.
+    """Refuse to train a model that does not fit into memory, before allocating any of it.
 
-    Weights, their gradients and AdamW's two moments are four values per parameter; activations come
-    on top.
+    Weights, gradients and AdamW's two moments are four values per parameter; activations are not
+    counted.
     """
     total = parameters_of(config).total
     needed = 4 * total * torch.finfo(getattr(torch, config.dtype)).bits // 8
     if device.type == "cuda":
-        there = torch.cuda.get_device_properties(device).total_memory
+        available = torch.cuda.get_device_properties(device).total_memory
     else:
-        there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    if needed > there:
+        available = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if needed > available:
         raise WeftError(
             f"the model has {total:,} parameters: training it takes {needed / 1e9:,.0f} GB, and "
-            f"{device.type} has {there / 1e9:,.0f} GB",
+            f"{device.type} has {available / 1e9:,.0f} GB",
             remedy="Make it smaller: model.width, model.hidden, model.layers",
         )
 
 
 def _part(name: str) -> str:
-    """Where a parameter belongs, by its name in the model."""
+    """The part of the model that a parameter belongs to, by its name."""
     parts = name.split(".")
     if parts[0] in ("embedding", "unembedding"):
         return "tokens"

@@ -1,4 +1,4 @@
-"""Configs by name: the sizes of the papers, and any mechanism for each."""
+"""Configs by name, in the sizes of the papers."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ POSITIONS = 4096
 
 
 def preset(name: str = "mini", *, vocabulary: int = 128, **changes: Any) -> TransformerConfig:
-    """A decoder of a size by name, with anything about it changed.
+    """Return the config of a decoder by the name of its size, with any changes.
 
     Args:
         name: `nano`, `micro`, `mini`, `small` or `154m`.
-        vocabulary: how many tokens there are.
+        vocabulary: number of tokens.
         changes: any other attribute of `TransformerConfig`, such as `position="nape"`.
 
     Example:
@@ -58,23 +58,23 @@ def preset(name: str = "mini", *, vocabulary: int = 128, **changes: Any) -> Tran
         "activation": activation,
         "norm": "pre",
         "biases": False,
-        **_needed(changes),
+        **_required(changes),
         **changes,
     }
     return TransformerConfig(**values)
 
 
 def hidden_width(width: int) -> int:
-    """Two thirds of four times the width, up to a multiple of 128: a SwiGLU as large as others."""
+    """8/3 of the width, rounded up to a multiple of 128: as many weights as 4 without a gate."""
     return 128 * math.ceil(8 * width / 3 / 128)
 
 
-def _needed(changes: dict[str, Any]) -> dict[str, Any]:
-    """What some mechanisms cannot do without."""
+def _required(changes: dict[str, Any]) -> dict[str, Any]:
+    """The settings that some mechanisms require."""
     names = f"{changes.get('position', '')}+{changes.get('encoder_position', '')}".split("+")
-    needed: dict[str, Any] = {}
+    required: dict[str, Any] = {}
     if any(name in TABLED for name in names):
-        needed["positions"] = POSITIONS
+        required["positions"] = POSITIONS
     if changes.get("attention") == "swan" and "position" not in changes:
-        needed["position"] = "rotary"
-    return needed
+        required["position"] = "rotary"
+    return required

@@ -64,7 +64,9 @@ def test_logits_are_those_of_the_formula(changes: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("changes", KINDS + BLOCKS[-6:], ids=named)
 def test_gradients_are_those_of_the_formula(changes: dict[str, Any]) -> None:
-    """Differences of the formula's loss, at a few entries of every weight of two layers."""
+    """Differences of the formula's loss, at an entry of every weight of two layers, and at two of
+    those of the mechanism; `test_gradcheck` covers all entries.
+    """
     model = mechanisms.model(seed=2, **{**changes, "loops": min(changes.get("loops", 1), 2)})
     tokens = mechanisms.tokens(1, 5, seed=3)
     aim = np.random.default_rng(0).normal(size=(5, mechanisms.VOCABULARY))
@@ -74,7 +76,8 @@ def test_gradients_are_those_of_the_formula(changes: dict[str, Any]) -> None:
     rng = np.random.default_rng(1)
     for name, weight in model.named_parameters():
         assert weight.grad is not None, name
-        for flat in rng.choice(weight.numel(), size=min(2, weight.numel()), replace=False):
+        count = 2 if ".mixing." in name or name.startswith("position.") else 1
+        for flat in rng.choice(weight.numel(), size=min(count, weight.numel()), replace=False):
             place = np.unravel_index(flat, weight.shape)
             slope = _slope(formula, name, place, tokens[0].tolist(), aim)
             assert float(weight.grad[place]) == pytest.approx(slope, rel=1e-5, abs=1e-7), name
@@ -110,7 +113,7 @@ def test_gradcheck(changes: dict[str, Any]) -> None:
 @pytest.mark.parametrize("spread", [0.0, 0.1, 1.0, 10.0])
 def test_entmax_of_long_rows(alpha: float, spread: float) -> None:
     """Flat rows, peaked rows, and rows in between, against bisection."""
-    rows = spread * torch.randn(2, 2000, dtype=torch.float64, generator=torch.manual_seed(0))
+    rows = spread * torch.randn(2, 1000, dtype=torch.float64, generator=torch.manual_seed(0))
     found = entmax(rows, alpha)
     for row, given in zip(found, rows.tolist(), strict=True):
         expected = np.array(entmax_row(given, alpha))

@@ -109,7 +109,7 @@ def _order(request) -> Iterator[None]:
 
 @pytest.mark.usefixtures("_order")
 def test_fading_with_a_length_that_fills_no_block(kernel) -> None:
-    compare(kernel, inputs(129 if ON_GPU else 70, 32, 16))
+    compare(kernel, inputs(129 if ON_GPU else 70, 32, 16, batch=2 if ON_GPU else 1))
 
 
 @pytest.mark.usefixtures("_order")
@@ -134,7 +134,7 @@ if ON_GPU:
 @pytest.mark.usefixtures("_order")
 @pytest.mark.parametrize(("length", "distances"), TABLES)
 def test_a_table_of_distances(kernel, length: int, distances: int) -> None:
-    q, k, v, _, grad = inputs(length, 16, 16, batch=2 if ON_GPU or length == 40 else 1)
+    q, k, v, _, grad = inputs(length, 16, 16, batch=2 if ON_GPU else 1)
     compare(kernel, (q, k, v, None, grad), table=drawn_table(distances))
 
 
@@ -147,7 +147,7 @@ def test_a_table_with_documents_slopes_and_fading(kernel) -> None:
 
 @pytest.mark.parametrize("window", [2, 20, 500])
 def test_a_window(kernel, window: int) -> None:
-    compare(kernel, inputs(90, 16, 16, batch=1), window=window)
+    compare(kernel, inputs(90 if ON_GPU else 70, 16, 16, batch=1), window=window)
 
 
 @pytest.mark.usefixtures("_order")
@@ -175,7 +175,8 @@ def test_widths_that_are_no_powers_of_two(kernel) -> None:
 
 
 def test_half_precision(kernel) -> None:
-    compare(kernel, inputs(130 if ON_GPU else 70, 32, 32, dtype=torch.float16), tolerance=2e-3)
+    length, batch = (130, 2) if ON_GPU else (40, 1)
+    compare(kernel, inputs(length, 32, 32, dtype=torch.float16, batch=batch), tolerance=2e-3)
 
 
 @pytest.mark.usefixtures("_order")
@@ -224,7 +225,7 @@ def test_a_layer_takes_it_with_slopes_and_padding(kernel, padded: bool) -> None:
 
 
 def test_it_compiles_into_one_graph(kernel) -> None:
-    q, k, v, c, grad = inputs(40, 16, 16)
+    q, k, v, c, grad = inputs(20, 16, 16, batch=1)
     whole = torch.compile(kernel, fullgraph=True, backend="aot_eager")
     compare(lambda *a, **more: whole(*a, **more), (q, k, v, c, grad), SLOPES)
 

@@ -78,15 +78,27 @@ def path(q: Tensor, k: Tensor, v: Tensor, axes: Tensor, beta: Tensor, seen: Tens
     return scores.masked_fill(~seen, float("-inf")).softmax(-1) @ v
 
 
-def drawn(length: int, width: int, values: int, strength: float = 1.0) -> list[Tensor]:
+DOCUMENTS = 70 if ON_GPU else 50
+"""The length of texts with documents: several tiles, the last of them partly filled."""
+
+
+def drawn(
+    length: int, width: int, values: int, strength: float = 1.0, batch: int = 2
+) -> list[Tensor]:
     """q, k, v and a gradient in float64; values are a view of a projection, as in a model."""
     seeds = torch.Generator().manual_seed(length + width)
 
     def draw(*shape: int) -> Tensor:
         return torch.randn(*shape, generator=seeds, dtype=torch.float64).to(DEVICE)
 
-    q, k = (draw(2, 2, length, width) * strength for _ in range(2))
-    return [q, k, draw(2, length, 2, values).transpose(1, 2), draw(2, 2, length, values)]
+    q, k = (draw(batch, 2, length, width) * strength for _ in range(2))
+    v = draw(batch, length, 2, values).transpose(1, 2)
+    return [q, k, v, draw(batch, 2, length, values)]
+
+
+def batch_of(length: int) -> int:
+    """One text in the interpreter if it has several tiles; shorter ones and documents have two."""
+    return 2 if ON_GPU or length < 33 else 1
 
 
 def texts(length: int) -> tuple[Tensor, Tensor]:
@@ -99,7 +111,7 @@ def texts(length: int) -> tuple[Tensor, Tensor]:
     return documents.to(DEVICE), valid.to(DEVICE)
 
 
-def scene_of(length: int, **more: Any) -> AttentionContext:
+def context_of(length: int, **more: Any) -> AttentionContext:
     places = torch.arange(length, device=DEVICE)
     more.setdefault("positions", places)
     more.setdefault("key_positions", more["positions"])
@@ -133,8 +145,8 @@ def causal(length: int) -> Tensor:
 def test_stick_breaking_is_its_formula(
     size: tuple[int, int, int], strength: float, dtype: torch.dtype
 ) -> None:
-    context = scene_of(size[0])
-    *inputs, d_out = drawn(*size, strength)
+    context = context_of(size[0])
+    *inputs, d_out = drawn(*size, strength, batch=batch_of(size[0]))
     agree(
         lambda q, k, v: stick_breaking_attention(q, k, v, q.shape[-1] ** -0.5, context),
         lambda q, k, v: stick_breaking(q, k, v, causal(size[0])),
@@ -146,21 +158,21 @@ def test_sticks_that_last_are_broken_to_the_end() -> None:
     """No key is left out if little is taken at each, or nearly nothing; after one that takes all,
     the rest are.
     """
-    *inputs, d_out = drawn(80, 16, 16, 0.5)
+    *inputs, d_out = drawn(80, 16, 16, 0.5, batch=2)
     inputs[0][..., 0], inputs[1][..., 0] = 4.0, -6.0
     inputs[1][1, 0, :, 0] = -2.8
     inputs[1][:, 1, ::20, 0] = 60.0
     agree(
-        lambda q, k, v: stick_breaking_attention(q, k, v, 0.25, scene_of(80)),
+        lambda q, k, v: stick_breaking_attention(q, k, v, 0.25, context_of(80)),
         lambda q, k, v: stick_breaking(q, k, v, causal(80)),
         inputs, d_out, torch.float32,
     )  # fmt: skip
 
 
 def test_stick_breaking_stays_in_its_document() -> None:
-    documents, valid = texts(70)
-    context = scene_of(70, documents=documents, valid=valid)
-    *inputs, d_out = drawn(70, 16, 16, 0.5)
+    documents, valid = texts(DOCUMENTS)
+    context = context_of(DOCUMENTS, documents=documents, valid=valid)
+    *inputs, d_out = drawn(DOCUMENTS, 16, 16, 0.5)
     agree(
         lambda q, k, v: stick_breaking_attention(q, k, v, 0.25, context),
         lambda q, k, v: stick_breaking(q, k, v, context.visible()),
@@ -172,8 +184,8 @@ def test_stick_breaking_stays_in_its_document() -> None:
 def test_entmax_is_its_formula(
     size: tuple[int, int, int], strength: float, dtype: torch.dtype
 ) -> None:
-    context = scene_of(size[0])
-    *inputs, d_out = drawn(*size, strength)
+    context = context_of(size[0])
+    *inputs, d_out = drawn(*size, strength, batch=batch_of(size[0]))
     agree(
         lambda q, k, v: entmax_attention(q, k, v, 1.5, q.shape[-1] ** -0.5, None, context),
         lambda q, k, v: entmax(q, k, v, causal(size[0])),
@@ -183,14 +195,14 @@ def test_entmax_is_its_formula(
 
 @pytest.mark.parametrize("far", [False, True])
 def test_entmax_takes_slopes_and_documents(far: bool) -> None:
-    documents, valid = texts(70)
+    documents, valid = texts(DOCUMENTS)
     slopes = torch.tensor([0.5, 0.0], dtype=torch.float64, device=DEVICE)
-    positions = torch.arange(70, device=DEVICE)
+    positions = torch.arange(DOCUMENTS, device=DEVICE)
     if far:
         positions = torch.stack([positions * 3, positions.square()])
-    context = scene_of(70, documents=documents, valid=valid, positions=positions)
+    context = context_of(DOCUMENTS, documents=documents, valid=valid, positions=positions)
     bias = ScoreBias(slopes=slopes)
-    *inputs, d_out = drawn(70, 16, 16)
+    *inputs, d_out = drawn(DOCUMENTS, 16, 16)
     agree(
         lambda q, k, v: entmax_attention(q, k, v, 1.5, 0.25, bias, context),
         lambda q, k, v: entmax(q, k, v, context.visible(), bias.dense(context, torch.float64)),
@@ -203,10 +215,11 @@ def test_path_is_its_formula(size: tuple[int, int, int], dtype: torch.dtype) -> 
     length, width, _ = size
     if dtype == torch.float32 and width > 64:
         pytest.skip("too wide for float32")
-    context = scene_of(length)
-    *inputs, d_out = drawn(*size)
-    axes = normalize(torch.randn(2, 2, length, width, dtype=torch.float64), dim=-1).to(DEVICE)
-    beta = 2 * torch.rand(2, 2, length, dtype=torch.float64).to(DEVICE)
+    context = context_of(length)
+    batch = batch_of(length)
+    *inputs, d_out = drawn(*size, batch=batch)
+    axes = normalize(torch.randn(batch, 2, length, width, dtype=torch.float64), dim=-1).to(DEVICE)
+    beta = 2 * torch.rand(batch, 2, length, dtype=torch.float64).to(DEVICE)
     agree(
         lambda q, k, v, w, b: path_attention(q, k, v, w, b, q.shape[-1] ** -0.5, context),
         lambda q, k, v, w, b: path(q, k, v, w, b, causal(length)),
@@ -235,11 +248,11 @@ def test_chunks_of_path_are_the_same_without_a_kernel() -> None:
 
 
 def test_path_stays_in_its_document() -> None:
-    documents, valid = texts(70)
-    context = scene_of(70, documents=documents, valid=valid)
-    *inputs, d_out = drawn(70, 16, 16)
-    axes = normalize(torch.randn(2, 2, 70, 16, dtype=torch.float64), dim=-1).to(DEVICE)
-    beta = 2 * torch.rand(2, 2, 70, dtype=torch.float64).to(DEVICE)
+    documents, valid = texts(DOCUMENTS)
+    context = context_of(DOCUMENTS, documents=documents, valid=valid)
+    *inputs, d_out = drawn(DOCUMENTS, 16, 16)
+    axes = normalize(torch.randn(2, 2, DOCUMENTS, 16, dtype=torch.float64), dim=-1).to(DEVICE)
+    beta = 2 * torch.rand(2, 2, DOCUMENTS, dtype=torch.float64).to(DEVICE)
     agree(
         lambda q, k, v, w, b: path_attention(q, k, v, w, b, 0.25, context),
         lambda q, k, v, w, b: path(q, k, v, w, b, context.visible()),
@@ -267,26 +280,26 @@ def test_keys_before_the_first_are_seen_by_nobody(in_order: bool) -> None:
 
 def test_what_has_no_kernel_is_left_to_the_formula() -> None:
     q, k, v = (one.float() for one in drawn(20, 16, 16)[:3])
-    context = scene_of(20)
+    context = context_of(20)
     learned = torch.ones(2, device=DEVICE, requires_grad=True)
     assert stick_breaking_attention(q.double(), k.double(), v.double(), 1.0, context) is None
-    assert stick_breaking_attention(q, k, v, 1.0, scene_of(20, causal=False)) is None
+    assert stick_breaking_attention(q, k, v, 1.0, context_of(20, causal=False)) is None
     assert (
-        stick_breaking_attention(q[:, :, -1:], k, v, 1.0, scene_of(20, positions=q[0, 0, -1:, 0]))
+        stick_breaking_attention(q[:, :, -1:], k, v, 1.0, context_of(20, positions=q[0, 0, -1:, 0]))
         is None
     )
     assert entmax_attention(q, k, v, 2.0, 1.0, None, context) is None
     assert entmax_attention(q, k, v, 1.5, 1.0, ScoreBias(slopes=learned), context) is None
     assert entmax_attention(q, k, v, 1.5, 1.0, ScoreBias(pairs=q[:, :, :, :1]), context) is None
     if not ON_GPU:
-        assert stick_breaking_attention(q, k, v, 1.0, scene_of(20, backend="auto")) is None
+        assert stick_breaking_attention(q, k, v, 1.0, context_of(20, backend="auto")) is None
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["stick-breaking", "entmax", "path"])
 def test_kernels_can_be_compiled_into_a_model(name: str) -> None:
     *inputs, d_out = (one.float() for one in drawn(33, 16, 16))
-    context = scene_of(33)
+    context = context_of(33)
 
     def attend(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         found = {

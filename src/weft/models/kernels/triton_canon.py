@@ -4,11 +4,11 @@
 
     dx_t = g_t + sum_k w_k g_{t+k}        dw_k = sum_t g_t x_{t-k}
 
-over tokens of the same document. A program has a strip of tokens and a block of channels, b l c,
-and walks along the strip with the last three tokens in registers: everything is read once. (Reading
-each neighbour anew took three times as long, though it comes from the cache.) The backward pass
-walks three tokens further for dx, and leaves a part of dw for every strip, which are added up
-afterwards: no atomic additions, so gradients are the same in every run.
+over tokens of the same document. A program processes a strip of tokens and a block of channels (b l
+c), with the last three tokens in registers, so that everything is read once. (Reading each
+neighbour again took three times as long, even from the cache.) The backward pass goes three tokens
+further for dx and stores a partial dw per strip; these are summed afterwards, without atomic
+additions, so that gradients are deterministic.
 """
 # mypy: disable-error-code="import-not-found,import-untyped,no-untyped-def,untyped-decorator"
 # mypy: allow-untyped-calls
@@ -22,7 +22,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from weft.models.kernels import triton_tiles  # noqa: F401  (mends Triton's interpreter)
+from weft.models.kernels import triton_tiles  # noqa: F401  (fixes Triton's interpreter)
 
 TOKENS = 64
 CHANNELS = 512
@@ -31,17 +31,17 @@ WARPS = 4
 
 @triton.jit
 def _row(base, t, length, width, inside):
-    """The channels of a token, 0 where there is none."""
+    """The channels of a token; 0 beyond the ends."""
     there = (t >= 0) & (t < length)
     return tl.load(base + t * width, mask=inside & there, other=0.0).to(tl.float32)
 
 
 @triton.jit
 def _document(documents, t, length, HAS_DOCUMENTS: tl.constexpr):
-    """The document of a token; without documents all have the same."""
+    """The document of a token; the same for all without documents."""
     if HAS_DOCUMENTS:
         return tl.load(documents + t, mask=(t >= 0) & (t < length), other=-1)
-    else:  # said: a return after the test would be compiled too
+    else:  # else: a return after the test would be compiled too
         return 0
 
 
@@ -105,7 +105,7 @@ def _backward_kernel(
     d2 = _document(documents, first - 2, length, HAS_DOCUMENTS)
     d3 = _document(documents, first - 3, length, HAS_DOCUMENTS)
     none = tl.zeros([C], tl.float32)
-    y1, y2, y3 = none, none, none  # what dx of the last three tokens is so far
+    y1, y2, y3 = none, none, none  # dx of the last three tokens so far
     a0, a1, a2, a3 = none, none, none, none
     for t in range(first, last + 3):
         g0 = _row(grad, t, length, width, inside)
@@ -187,14 +187,14 @@ def _setup(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
 
 def _gradients(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor, None]:
     stream, taps, documents = ctx.saved_tensors
-    found, of_taps = _backward(grad, stream, taps, documents)
-    return found, of_taps, None
+    result, of_taps = _backward(grad, stream, taps, documents)
+    return result, of_taps, None
 
 
 _forward.register_autograd(_gradients, setup_context=_setup)
 
 
 def canon(stream: Tensor, taps: Tensor, documents: Tensor | None) -> Tensor:
-    """The stream (b l c) with what each token takes of the last three; taps are 4 by c."""
-    found: Tensor = _forward(stream, taps, documents)
-    return found
+    """Canon on a stream (b l c); taps are 4 by c."""
+    result: Tensor = _forward(stream, taps, documents)
+    return result

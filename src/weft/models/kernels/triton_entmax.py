@@ -4,24 +4,25 @@
 
 and rows sum to 1.
 
-**Forward.** A program has a block of queries and walks through the keys several times, computing
-scores anew each time.
+**Forward.** A program processes a block of queries and goes through the keys several times,
+recomputing scores each time.
 
 1. From right to left, for the maximum m of each row. tau is at least m - 1, so a block of keys
-   counts only if it has a score above that; the leftmost that does is where later walks begin. With
-   slopes that is close by.
-2. For tau, by Halley's method from m - 1, in brackets. With S_n the sum of [x - tau]_+^n, a walk
-   gives f = S_2 - 1, f' = -2 S_1 and f'' = 2 S_0; f is convex, so Newton's step from anywhere is a
-   bound from below, and where f < 0 tau itself is one from above. When f is within 1% everywhere
-   the last step leaves it within 1e-6: 4 to 6 walks for rows of 4,096.
-3. For what is found, normalised. tau is kept, and where the support of each row begins.
+   matters only if it has a score above that; later passes begin at the leftmost such block, which
+   is close if there are slopes.
+2. For tau, by Halley's method from m - 1, bracketed. With S_n the sum of [x - tau]_+^n, a pass
+   gives f = S_2 - 1, f' = -2 S_1 and f'' = 2 S_0; f is convex, so a Newton step from anywhere is a
+   lower bound, and if f < 0 tau itself is an upper bound. Once f is within 1% in all rows, the last
+   step brings it within 1e-6: 4 to 6 passes for rows of 4,096.
+3. For the output, normalised. tau is stored, and where the support of each row begins.
 
 **Backward.** With u = [x - tau]_+ and G_ij = do_i · v_j,
 
     ds = u * (G - mean)    mean = <u, G> / sum u    dv_j = sum_i u_ij^2 do_i
 
-One kernel has blocks of queries: a walk for the means, one for dq. The other has blocks of keys and
-walks through the queries that can see them, for dk and dv. No step is repeated, no sum is atomic.
+One kernel processes blocks of queries: one pass for the means, one for dq. The other processes
+blocks of keys and goes through the queries that attend to them, for dk and dv. There are no atomic
+additions.
 """
 # mypy: disable-error-code="import-not-found,import-untyped,no-untyped-def,untyped-decorator"
 
@@ -122,18 +123,18 @@ def _entmax_backward(
 def _gradients(
     d_out: Tensor, taus: Tensor, stop: Tensor, query: Tensor, key: Tensor, value: Tensor, *_: Any
 ) -> tuple[Tensor, Tensor, Tensor]:
-    made = [empty_heads(tensor, tensor.shape[-1]) for tensor in (query, key, value)]
-    return made[0], made[1], made[2]
+    results = [empty_heads(tensor, tensor.shape[-1]) for tensor in (query, key, value)]
+    return results[0], results[1], results[2]
 
 
 def _placed(slopes: Tensor | None, positions: Tensor | None) -> tuple[Any, Any, int]:
-    """Slopes, positions, and how far apart those of two sequences are."""
+    """Slopes, positions, and the stride of positions between sequences."""
     shared = positions is None or positions.dim() == 1
     return slopes, positions, 0 if shared or positions is None else positions.stride(0)
 
 
 def _ends(stop: Tensor) -> Tensor:
-    """b h l: behind the last query whose support begins at a key or before it."""
+    """b h l: one past the last query whose support begins at or before each key."""
     length = stop.shape[2]
     after = torch.arange(1, length + 1, dtype=torch.int32, device=stop.device).expand_as(stop)
     begins = stop.clamp(max=length - 1).long()
@@ -148,8 +149,8 @@ def _remember(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> 
 
 def _differentiate(ctx: Any, d_out: Tensor, *_: Any) -> tuple[Tensor | None, ...]:
     taus, stop, query, key, value, *others = ctx.saved_tensors
-    made = _entmax_backward(d_out, taus, stop, query, key, value, ctx.scale, *others)
-    return *made, None, None, None, None, None
+    results = _entmax_backward(d_out, taus, stop, query, key, value, ctx.scale, *others)
+    return *results, None, None, None, None, None
 
 
 _entmax.register_autograd(_differentiate, setup_context=_remember)
@@ -165,19 +166,19 @@ def triton_entmax(
     queries: Tensor | None = None,
     keys: Tensor | None = None,
 ) -> Tensor:
-    """What 1.5-entmax attention finds, to the left.
+    """Causal 1.5-entmax attention.
 
     Args:
         query: b h l k.
         key: b h l k.
         value: b h l v.
-        scale: what q · k is multiplied by.
-        slopes: h float32; minus the slope for every step of distance. No gradient.
-        positions: l or b l float32, from which distances are, with slopes.
-        queries: b l int32, a number for each token as a query; None where all see all before them.
-        keys: b l int32, the same as a key; a query sees the keys with its number.
+        scale: factor of q · k.
+        slopes: h float32, subtracted per unit of distance. No gradient.
+        positions: l or b l float32, for distances, if there are slopes.
+        queries: b l int32, a number per token as a query; None if all attend to all before them.
+        keys: b l int32, the same as a key; a query attends to the keys with its number.
     """
-    found: Tensor = _entmax(
+    result: Tensor = _entmax(
         widened(query), widened(key), widened(value), scale, slopes, positions, queries, keys
     )[0]
-    return found[..., : value.shape[-1]]
+    return result[..., : value.shape[-1]]

@@ -1,4 +1,4 @@
-"""The Triton kernels of entmax attention: see `triton_entmax` for what they compute."""
+"""The Triton kernels of entmax attention; `triton_entmax` describes what they compute."""
 # mypy: disable-error-code="import-not-found,import-untyped,no-untyped-def,untyped-decorator"
 # mypy: allow-untyped-calls
 
@@ -14,11 +14,11 @@ from weft.models.kernels.triton_tiles import (
     write_tile,
 )
 
-STEPS = tl.constexpr(16)
-"""Walks for tau, at most."""
+MAX_STEPS = tl.constexpr(16)
+"""Passes for tau."""
 
-CLOSE = tl.constexpr(1.0e-2)
-"""How far a sum may be from 1 before the last step."""
+MAX_ERROR = tl.constexpr(1.0e-2)
+"""Of a sum that should be 1, before the last step."""
 
 FORWARD = ((64, 64, 4, 3), (128, 64, 8, 3), (128, 128, 8, 2), (64, 32, 4, 4))
 BACKWARD_QUERIES = ((64, 64, 4, 3), (128, 64, 8, 2), (128, 32, 4, 3), (64, 32, 4, 3))
@@ -27,16 +27,16 @@ BACKWARD_KEYS = ((64, 64, 4, 2), (64, 128, 8, 2), (32, 128, 8, 3), (32, 64, 4, 3
 
 @triton.jit
 def _scores(
-    q, k, slope, here, there, mine, theirs, seen, scale,
+    q, k, slope, here, there, mine, theirs, visible, scale,
     SLOPED: tl.constexpr, DOCUMENTS: tl.constexpr, PRECISION: tl.constexpr,
 ):  # fmt: skip
-    """x of the rows of q and of k, which stand `here` and `there`; numbers are `mine`, `theirs`."""
+    """x of rows of q and k, at positions `here` and `there`; their numbers are `mine`, `theirs`."""
     x = tl.dot(q, tl.trans(k), input_precision=PRECISION) * scale
     if SLOPED:
         x -= slope * tl.abs(here[:, None] - there[None, :])
     if DOCUMENTS:
-        seen = seen & (mine[:, None] == theirs[None, :])
-    return tl.where(seen, x, NEVER)
+        visible = visible & (mine[:, None] == theirs[None, :])
+    return tl.where(visible, x, NEVER)
 
 
 @triton.jit
@@ -44,7 +44,7 @@ def _details(
     positions, positions_at, numbers, batch, places, length,
     SLOPED: tl.constexpr, DOCUMENTS: tl.constexpr,
 ):  # fmt: skip
-    """Positions and numbers of some tokens; anything where they are not used."""
+    """Positions and numbers of some tokens; arbitrary if not used."""
     inside = places < length
     position = places
     number = places
@@ -67,14 +67,16 @@ def _block(
     there, theirs = _details(
         positions, positions_at, numbers, batch, columns, length, SLOPED, DOCUMENTS
     )
-    seen = columns[None, :] <= rows[:, None]
-    x = _scores(q, k, slope, here, there, mine, theirs, seen, scale, SLOPED, DOCUMENTS, PRECISION)
+    visible = columns[None, :] <= rows[:, None]
+    x = _scores(
+        q, k, slope, here, there, mine, theirs, visible, scale, SLOPED, DOCUMENTS, PRECISION
+    )
     return x, k, columns
 
 
 @triton.jit
 def _halley(tau, lower, upper, ones, sums, squares):
-    """A better tau between bounds, the bounds, and how far the squares are from 1."""
+    """An improved tau between bounds, the bounds, and the error of the sum of squares."""
     excess = squares - 1.0
     sums = tl.maximum(sums, 1.0e-20)
     lower = tl.maximum(lower, tau + 0.5 * excess / sums)
@@ -94,8 +96,8 @@ def forward_kernel(
     WIDTH: tl.constexpr, VALUES: tl.constexpr, SLOPED: tl.constexpr, DOCUMENTS: tl.constexpr,
     PRECISION: tl.constexpr, QUERIES: tl.constexpr, KEYS: tl.constexpr,
 ):  # fmt: skip
-    """Write what is found, and per query tau and where its support begins."""
-    start = (tl.num_programs(0) - 1 - tl.program_id(0)) * QUERIES  # long walks first
+    """Write the output, and per query tau and where its support begins."""
+    start = (tl.num_programs(0) - 1 - tl.program_id(0)) * QUERIES  # longest rows first
     batch, head = tl.program_id(1) // heads, tl.program_id(1) % heads
     rows = start + tl.arange(0, QUERIES)
     inside = rows < length
@@ -113,7 +115,7 @@ def forward_kernel(
     blocks = tl.cdiv(tl.minimum(start + QUERIES, length) - low, KEYS)
     high = low + blocks * KEYS
 
-    most = tl.full([QUERIES], NEVER, tl.float32)
+    highest = tl.full([QUERIES], NEVER, tl.float32)
     begins = tl.full([QUERIES], 0, tl.int32) + length
     for step in range(blocks):
         place = high - (step + 1) * KEYS
@@ -122,17 +124,17 @@ def forward_kernel(
             batch, head, place, length, scale, KEYS, WIDTH, SLOPED, DOCUMENTS, PRECISION,
         )  # fmt: skip
         top = tl.max(x, 1)
-        most = tl.maximum(most, top)
-        begins = tl.where(top > most - 1.0, place, begins)
+        highest = tl.maximum(highest, top)
+        begins = tl.where(top > highest - 1.0, place, begins)
     low = tl.min(tl.where(inside, begins, length))
 
-    alive = inside & (most > 0.5 * NEVER)
-    lower = most - 1.0
-    upper = most - tl.rsqrt((rows + 1).to(tl.float32))
+    alive = inside & (highest > 0.5 * NEVER)
+    lower = highest - 1.0
+    upper = highest - tl.rsqrt((rows + 1).to(tl.float32))
     tau = lower
     step = 0
     worst = 1.0
-    while (step < STEPS) & (worst > CLOSE):
+    while (step < MAX_STEPS) & (worst > MAX_ERROR):
         ones = tl.zeros([QUERIES], tl.float32)
         sums = tl.zeros([QUERIES], tl.float32)
         squares = tl.zeros([QUERIES], tl.float32)
@@ -152,7 +154,7 @@ def forward_kernel(
 
     begins = tl.full([QUERIES], 0, tl.int32) + length
     total = tl.zeros([QUERIES], tl.float32)
-    found = tl.zeros([QUERIES, VALUES], tl.float32)
+    result = tl.zeros([QUERIES, VALUES], tl.float32)
     for place in range(low, high, KEYS):
         x, _, columns = _block(
             q, here, mine, rows, slope, key, key_at, positions, positions_at, key_numbers,
@@ -164,10 +166,10 @@ def forward_kernel(
         share = tl.sum(weights, 1)
         total += share
         begins = tl.where(share > 0.0, tl.minimum(begins, place), begins)
-        found = tl.dot(weights.to(v.dtype), v, found, input_precision=PRECISION)
-    found = found / tl.where(total > 0.0, total, 1.0)[:, None]
+        result = tl.dot(weights.to(v.dtype), v, result, input_precision=PRECISION)
+    result = result / tl.where(total > 0.0, total, 1.0)[:, None]
 
-    write_tile(out, out_at, batch, head, rows, length, found, VALUES)
+    write_tile(out, out_at, batch, head, rows, length, result, VALUES)
     row = tl.program_id(1).to(tl.int64) * length + rows
     tl.store(taus + row, tau, mask=inside)
     tl.store(stop + row, begins, mask=inside)
@@ -262,9 +264,9 @@ def keys_kernel(
         here, mine = _details(
             positions, positions_at, query_numbers, batch, rows, length, SLOPED, DOCUMENTS
         )
-        seen = columns[:, None] <= rows[None, :]
+        visible = columns[:, None] <= rows[None, :]
         x = _scores(
-            k, q, slope, there, here, theirs, mine, seen, scale, SLOPED, DOCUMENTS, PRECISION
+            k, q, slope, there, here, theirs, mine, visible, scale, SLOPED, DOCUMENTS, PRECISION
         )
         u = tl.maximum(x - tau[None, :], 0.0)
         dv = tl.dot((u * u).to(do.dtype), do, dv, input_precision=PRECISION)

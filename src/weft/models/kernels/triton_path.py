@@ -6,26 +6,26 @@ Tokens are cut into chunks of 64. With Q, K, W those of a chunk as rows, b = dia
 T = (I + tril(b W W^T, -1))^-1 b, for all chunks at once (`triton_path_chunks`; in plain PyTorch for
 float32 and wide heads):
 
-    Q' = Q - tril(Q W^T) T W                      queries, taken back to the start of their chunk
-    K' = K - tril(W K^T, -1)^T T^T W              keys, taken on to the end of theirs
-    R  = -W^T T W                                 a whole chunk is I + R
+    Q' = Q - tril(Q W^T) T W                      queries, moved to the start of their chunk
+    K' = K - tril(W K^T, -1)^T T^T W              keys, moved to the end of theirs
+    R  = -W^T T W                                 the product over a chunk is I + R
     S  = tril(Q K^T) - tril(Q W^T) T tril(W K^T, -1)   scores within a chunk
 
 Between chunks, for i in chunk a and j in c,
 
     s_ij = q'_i^T (I + R_{a-1}) ... (I + R_{c+1}) k'_j scale
 
-**Forward.** A program has a block of queries and walks through the chunks from right to left:
-scores with a chunk's keys, a step of softmax, and then the queries are taken past the chunk,
-q += q R. They are kept in float32, so that only what is added is rounded: R, not I + R, has the
+**Forward.** A program processes a block of queries and goes through the chunks from right to left:
+scores with a chunk's keys, a step of online softmax, then the queries are moved past the chunk,
+q += q R. Queries are kept in float32, so that only increments are rounded: R, not I + R, has the
 precision of the tensors.
 
-**Backward.** Gradients of the queries come from the left, where the walk ends, and each step needs
-the queries as they were there; going back is no option, since I + R may be singular. So a program
-walks once from right to left and writes its queries down at each chunk, in a place of its own, and
-then from left to right. As many programs are started as run at once, each with many blocks of
-queries in turn, so those places grow with the length alone. What belongs to a chunk (dK', dV, dR)
-is added up in float32 by atomic additions, in an order that is not fixed.
+**Backward.** Gradients of the queries come from the left, where the forward pass ends, and each
+step needs the queries as they were there; they cannot be recomputed backwards, since I + R may be
+singular. So a program goes once from right to left and stores its queries at each chunk in its own
+buffer, and then from left to right. As many programs are started as run at once, each with many
+blocks of queries in turn, so that buffers grow with the length only. Gradients of a chunk (dK', dV,
+dR) are summed in float32 by atomic additions, in nondeterministic order.
 """
 # mypy: disable-error-code="import-not-found,import-untyped,no-untyped-def,untyped-decorator"
 # mypy: allow-untyped-calls
@@ -55,8 +55,8 @@ from weft.models.kernels.triton_tiles import (
 
 LOG2E = math.log2(math.e)
 MIN_WIDTH = 32
-"""The least width of float32 heads: for one of 16, with eight warps, what Triton 3.6 compiles may
-read outside of memory."""
+"""Of float32 heads: with a width of 16 and eight warps, code compiled by Triton 3.6 may read out of
+bounds."""
 
 _INPUTS = (
     "Tensor query, Tensor key, Tensor value, Tensor turns, Tensor inner, float scale,"
@@ -147,7 +147,7 @@ def _gradients(
 
 
 def _places(query: Tensor) -> tuple[Tensor, Tensor, Any]:
-    """Room for queries on their way, a counter of blocks taken, and how many programs there are."""
+    """Buffers for stored queries, a counter of blocks taken, and the number of programs."""
     batch, heads, length, width = query.shape
     rows = batch * heads * triton.cdiv(length, 128) * 128
     if query.is_cuda:
@@ -169,8 +169,8 @@ def _remember(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> 
 
 def _differentiate(ctx: Any, d_out: Tensor, *_: Any) -> tuple[Tensor | None, ...]:
     *tensors, queries, keys = ctx.saved_tensors
-    made = _path_backward(d_out, *tensors, ctx.scale, queries, keys)
-    return *made, None, None, None
+    results = _path_backward(d_out, *tensors, ctx.scale, queries, keys)
+    return *results, None, None, None
 
 
 _path.register_autograd(_differentiate, setup_context=_remember)
@@ -180,10 +180,10 @@ def _chunks(query: Tensor, key: Tensor, axes: Tensor, beta: Tensor) -> tuple[Ten
     """Q' and K' (b h l k), R (b h chunks k k) and S (b h l chunk); lengths are whole chunks."""
     narrow = query.dtype != torch.float32 or interpreting()
     if narrow and query.shape[-1] <= 64:
-        made: tuple[Tensor, ...] = path_chunks(query, key, axes, beta, CHUNK)
-    else:  # what is between is made anew for the way back
-        made = checkpoint(_chunked, query, key, axes, beta, use_reentrant=False)
-    return made
+        results: tuple[Tensor, ...] = path_chunks(query, key, axes, beta, CHUNK)
+    else:  # intermediate results are recomputed in the backward pass
+        results = checkpoint(_chunked, query, key, axes, beta, use_reentrant=False)
+    return results
 
 
 def _chunked(
@@ -196,18 +196,18 @@ def _chunked(
     solved = torch.linalg.solve_triangular(
         among, torch.diag_embed(b), upper=False, unitriangular=True
     )
-    asked = (q @ w.mT).tril()
+    along_axes = (q @ w.mT).tril()
     held = solved @ (w @ k.mT).tril(-1)
     turned = solved @ w
-    queries = (q - asked @ turned).flatten(2, 3)
+    queries = (q - along_axes @ turned).flatten(2, 3)
     keys = (k - held.mT @ w).flatten(2, 3)
-    inner = ((q @ k.mT).tril() - asked @ held).flatten(2, 3)
+    inner = ((q @ k.mT).tril() - along_axes @ held).flatten(2, 3)
     turns = -(w.mT @ turned)
     return queries.to(query.dtype), keys.to(key.dtype), turns.to(query.dtype), inner
 
 
 def _whole(tensor: Tensor) -> Tensor:
-    """With zeros up to a whole number of chunks (b h l k, b h l)."""
+    """Pad with zeros to whole chunks (b h l k, b h l)."""
     missing = -tensor.shape[2] % CHUNK
     behind = (0, 0) * (tensor.dim() - 3)
     return torch.nn.functional.pad(tensor, (*behind, 0, missing)) if missing else tensor
@@ -223,7 +223,7 @@ def triton_path(
     queries: Tensor | None = None,
     keys: Tensor | None = None,
 ) -> Tensor:
-    """What PaTH finds.
+    """PaTH attention.
 
     Args:
         query: b h l k.
@@ -231,17 +231,21 @@ def triton_path(
         value: b h l v.
         axes: b h l k float32, of length 1.
         beta: b h l float32.
-        scale: what scores are multiplied by.
-        queries: b l int32, a number for each token as a query; None where all see all before them.
-        keys: b l int32, the same as a key; a query sees the keys with its number.
+        scale: factor of scores.
+        queries: b l int32, a number per token as a query; None if all attend to all before them.
+        keys: b l int32, the same as a key; a query attends to the keys with its number.
     """
     length, width = value.shape[2:]
-    least = MIN_WIDTH if query.dtype == torch.float32 else 16
+    lowest = MIN_WIDTH if query.dtype == torch.float32 else 16
     with torch.autocast(query.device.type, enabled=False):
-        query, key, value, axes = (_whole(widened(one, least)) for one in (query, key, value, axes))
-        made = _chunks(query, key, axes, _whole(beta))
+        query, key, value, axes = (
+            _whole(widened(one, lowest)) for one in (query, key, value, axes)
+        )
+        results = _chunks(query, key, axes, _whole(beta))
         if queries is not None and keys is not None:
             missing = value.shape[2] - length
             queries, keys = (torch.nn.functional.pad(one, (0, missing)) for one in (queries, keys))
-        found: Tensor = _path(made[0], made[1], value, made[2], made[3], scale, queries, keys)[0]
-    return found[:, :, :length, :width]
+        result: Tensor = _path(
+            results[0], results[1], value, results[2], results[3], scale, queries, keys
+        )[0]
+    return result[:, :, :length, :width]

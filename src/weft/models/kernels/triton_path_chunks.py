@@ -1,11 +1,11 @@
-"""What PaTH needs of every chunk, in one kernel each way: see `triton_path` for what it is.
+"""The per-chunk quantities of PaTH, in one kernel for each direction; see `triton_path`.
 
 With A = tril(Q W^T), M = tril(W K^T, -1), N = tril(W W^T, -1), b = diag(beta), X = (I + b N)^-1,
 T = X b, Y = T M and Z = T W:
 
     Q' = Q - A Z    K' = K - Y^T W    R = -W^T Z    S = tril(Q K^T) - A Y
 
-and backwards, where d is the gradient of what follows it and everything above is computed anew,
+and backward, with d for gradients and everything above recomputed,
 
     dA = -tril(dQ' Z^T + dS Y^T)    dZ = -A^T dQ' - W dR    dY = -A^T dS - W dK'^T
     dM = tril(T^T dY, -1)           dT = dY M^T + dZ W^T    dN = b dL   dL = -tril(X^T dT b X^T, -1)
@@ -15,8 +15,8 @@ and backwards, where d is the gradient of what follows it and everything above i
 
 The inverse is that of four diagonal blocks, by elimination, and from those, with D their inverse
 and E = D (b N without them), which has only three powers, X = (I - E) (I + E^2) D. It is computed
-close to float32; powers of the whole would cancel where axes are alike. Other products take what
-the matrix units make of float32.
+close to float32; powers of the full matrix would cancel if axes are similar. Other products use
+TF32.
 """
 # mypy: disable-error-code="import-not-found,import-untyped,no-untyped-def,untyped-decorator"
 
@@ -31,8 +31,8 @@ from torch import Tensor
 
 from weft.models.kernels.triton_tiles import empty_heads, read_tile, rowed, write_tile
 
-CLOSE = tl.constexpr("tf32x3")
-QUICK = tl.constexpr("tf32")
+PRECISE = tl.constexpr("tf32x3")
+FAST = tl.constexpr("tf32")
 
 
 @triton.jit
@@ -53,10 +53,10 @@ def _inverse(strict, CHUNK: tl.constexpr):
     diagonal = tl.reshape(diagonal, (CHUNK, CHUNK))
     line = tl.arange(0, CHUNK) // SIDE
     outer = tl.where(line[:, None] == line[None, :], 0.0, strict)
-    power = tl.dot(diagonal, outer, input_precision=CLOSE)
-    twice = tl.dot(power, power, input_precision=CLOSE)
-    once = diagonal + tl.dot(twice, diagonal, input_precision=CLOSE)
-    return once - tl.dot(power, once, input_precision=CLOSE)
+    power = tl.dot(diagonal, outer, input_precision=PRECISE)
+    twice = tl.dot(power, power, input_precision=PRECISE)
+    once = diagonal + tl.dot(twice, diagonal, input_precision=PRECISE)
+    return once - tl.dot(power, once, input_precision=PRECISE)
 
 
 @triton.jit
@@ -64,14 +64,14 @@ def _mixed(q, k, w, b, CHUNK: tl.constexpr):
     """A, M, N, X, T, Y and Z."""
     line = tl.arange(0, CHUNK)
     below = line[:, None] > line[None, :]
-    n = tl.where(below, tl.dot(w, tl.trans(w), input_precision=CLOSE), 0.0)
+    n = tl.where(below, tl.dot(w, tl.trans(w), input_precision=PRECISE), 0.0)
     x = _inverse(b[:, None] * n, CHUNK)
     t = x * b[None, :]
-    asked = tl.dot(q, tl.trans(w), input_precision=QUICK)
-    a = tl.where(line[:, None] >= line[None, :], asked, 0.0)
-    m = tl.where(below, tl.dot(w, tl.trans(k), input_precision=QUICK), 0.0)
-    y = tl.dot(t, m, input_precision=QUICK)
-    z = tl.dot(t, w, input_precision=QUICK)
+    along_axes = tl.dot(q, tl.trans(w), input_precision=FAST)
+    a = tl.where(line[:, None] >= line[None, :], along_axes, 0.0)
+    m = tl.where(below, tl.dot(w, tl.trans(k), input_precision=FAST), 0.0)
+    y = tl.dot(t, m, input_precision=FAST)
+    z = tl.dot(t, w, input_precision=FAST)
     return a, m, n, x, t, y, z
 
 
@@ -91,15 +91,15 @@ def _forward(
     b = tl.load(beta + batch * beta_at[0] + head * beta_at[1] + rows * beta_at[2])
     a, _, _, _, _, y, z = _mixed(q, k, w, b, CHUNK)
 
-    turned = q - tl.dot(a, z, input_precision=QUICK)
+    turned = q - tl.dot(a, z, input_precision=FAST)
     write_tile(queries, keys_at, batch, head, rows, length, turned, WIDTH)
-    moved = k - tl.dot(tl.trans(y), w, input_precision=QUICK)
+    moved = k - tl.dot(tl.trans(y), w, input_precision=FAST)
     write_tile(keys, keys_at, batch, head, rows, length, moved, WIDTH)
-    s = tl.where(line[:, None] >= line[None, :], tl.dot(q, tl.trans(k), input_precision=QUICK), 0.0)
-    s -= tl.dot(a, y, input_precision=QUICK)
+    s = tl.where(line[:, None] >= line[None, :], tl.dot(q, tl.trans(k), input_precision=FAST), 0.0)
+    s -= tl.dot(a, y, input_precision=FAST)
     row = tl.program_id(1).to(tl.int64) * length + rows
     tl.store(inner + row[:, None] * CHUNK + line[None, :], s)
-    r = -tl.dot(tl.trans(w), z, input_precision=QUICK)
+    r = -tl.dot(tl.trans(w), z, input_precision=FAST)
     tl.store(_square(turns, length, CHUNK, WIDTH), r.to(turns.dtype.element_ty))
 
 
@@ -133,39 +133,39 @@ def _backward(
     row = tl.program_id(1).to(tl.int64) * length + rows
     ds = tl.load(d_inner + row[:, None] * CHUNK + line[None, :])
     ds = tl.where(line[:, None] >= line[None, :], ds, 0.0)
-    da = tl.dot(d_turned, tl.trans(z), input_precision=QUICK)
-    da = tl.dot(ds, tl.trans(y), da, input_precision=QUICK)
+    da = tl.dot(d_turned, tl.trans(z), input_precision=FAST)
+    da = tl.dot(ds, tl.trans(y), da, input_precision=FAST)
     da = tl.where(line[:, None] >= line[None, :], -da, 0.0)
-    dq = tl.dot(ds, k, d_turned, input_precision=QUICK)
-    dq = tl.dot(da, w, dq, input_precision=QUICK)
+    dq = tl.dot(ds, k, d_turned, input_precision=FAST)
+    dq = tl.dot(da, w, dq, input_precision=FAST)
     write_tile(d_query, d_at, batch, head, rows, length, dq, WIDTH)
 
     dr = tl.load(_square(d_turns, length, CHUNK, WIDTH)).to(tl.float32)
     d_moved = read_tile(d_keys, d_keys_at, batch, head, rows, length, WIDTH).to(tl.float32)
-    dz = -tl.dot(tl.trans(a), d_turned, input_precision=QUICK)
-    dz -= tl.dot(w, dr, input_precision=QUICK)
-    dy = -tl.dot(tl.trans(a), ds, input_precision=QUICK)
-    dy -= tl.dot(w, tl.trans(d_moved), input_precision=QUICK)
-    dm = tl.where(below, tl.dot(tl.trans(t), dy, input_precision=QUICK), 0.0)
-    dw = tl.dot(y, d_moved, input_precision=QUICK)
-    dw = tl.dot(z, tl.trans(dr), dw, input_precision=QUICK)
-    dw = tl.dot(tl.trans(da), q, -dw, input_precision=QUICK)
-    dw = tl.dot(tl.trans(t), dz, dw, input_precision=QUICK)
-    dw = tl.dot(dm, k, dw, input_precision=QUICK)
-    dk = tl.dot(tl.trans(ds), q, d_moved, input_precision=QUICK)
-    dk = tl.dot(tl.trans(dm), w, dk, input_precision=QUICK)
+    dz = -tl.dot(tl.trans(a), d_turned, input_precision=FAST)
+    dz -= tl.dot(w, dr, input_precision=FAST)
+    dy = -tl.dot(tl.trans(a), ds, input_precision=FAST)
+    dy -= tl.dot(w, tl.trans(d_moved), input_precision=FAST)
+    dm = tl.where(below, tl.dot(tl.trans(t), dy, input_precision=FAST), 0.0)
+    dw = tl.dot(y, d_moved, input_precision=FAST)
+    dw = tl.dot(z, tl.trans(dr), dw, input_precision=FAST)
+    dw = tl.dot(tl.trans(da), q, -dw, input_precision=FAST)
+    dw = tl.dot(tl.trans(t), dz, dw, input_precision=FAST)
+    dw = tl.dot(dm, k, dw, input_precision=FAST)
+    dk = tl.dot(tl.trans(ds), q, d_moved, input_precision=FAST)
+    dk = tl.dot(tl.trans(dm), w, dk, input_precision=FAST)
     write_tile(d_key, d_at, batch, head, rows, length, dk, WIDTH)
 
-    dt = tl.dot(dy, tl.trans(m), input_precision=QUICK)
-    dt = tl.dot(dz, tl.trans(w), dt, input_precision=QUICK)
-    dl = tl.dot(tl.trans(x), dt * b[None, :], input_precision=QUICK)
-    dl = tl.dot(dl, tl.trans(x), input_precision=QUICK)
+    dt = tl.dot(dy, tl.trans(m), input_precision=FAST)
+    dt = tl.dot(dz, tl.trans(w), dt, input_precision=FAST)
+    dl = tl.dot(tl.trans(x), dt * b[None, :], input_precision=FAST)
+    dl = tl.dot(dl, tl.trans(x), input_precision=FAST)
     dl = tl.where(below, -dl, 0.0)
     db = tl.sum(n * dl, 1)
     places = d_beta + batch * d_beta_at[0] + head * d_beta_at[1] + rows * d_beta_at[2]
     tl.store(places, db + tl.sum(tl.trans(x * dt), 1))
     dn = dl * b[:, None]
-    dw = tl.dot(dn + tl.trans(dn), w, dw, input_precision=QUICK)
+    dw = tl.dot(dn + tl.trans(dn), w, dw, input_precision=FAST)
     write_tile(d_axes, d_at, batch, head, rows, length, dw, WIDTH)
 
 
@@ -185,7 +185,7 @@ def path_chunks(
         key: b h l k.
         axes: b h l k float32, of length 1.
         beta: b h l float32.
-        chunk: how many tokens are one.
+        chunk: tokens per chunk.
     """
     query, key, axes = rowed([query, key, axes])
     queries, keys, turns, inner = _results(query, key, axes, beta, chunk)
@@ -242,8 +242,8 @@ def _path_chunks_backward(
 def _gradients(
     query: Tensor, key: Tensor, axes: Tensor, beta: Tensor, *_: Any
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    made = [empty_heads(tensor, tensor.shape[-1]) for tensor in (query, key, axes)]
-    return made[0], made[1], made[2], beta.new_empty(beta.shape)
+    results = [empty_heads(tensor, tensor.shape[-1]) for tensor in (query, key, axes)]
+    return results[0], results[1], results[2], beta.new_empty(beta.shape)
 
 
 def _remember(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
@@ -252,8 +252,8 @@ def _remember(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> 
 
 
 def _differentiate(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
-    made = _path_chunks_backward(*ctx.saved_tensors, ctx.chunk, *gradients)
-    return *made, None
+    results = _path_chunks_backward(*ctx.saved_tensors, ctx.chunk, *gradients)
+    return *results, None
 
 
 path_chunks.register_autograd(_differentiate, setup_context=_remember)

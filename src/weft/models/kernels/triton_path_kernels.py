@@ -1,4 +1,4 @@
-"""The Triton kernels of PaTH: see `triton_path` for what they compute."""
+"""The Triton kernels of PaTH; `triton_path` describes what they compute."""
 # mypy: disable-error-code="import-not-found,import-untyped,no-untyped-def,untyped-decorator"
 # mypy: allow-untyped-calls
 
@@ -17,7 +17,7 @@ from weft.models.kernels.triton_tiles import (
 )
 
 CHUNK = 16 if interpreting() else 64
-"""Tokens of a chunk, and keys of a tile."""
+"""Tokens per chunk, and keys per tile."""
 
 WIDE = (64, CHUNK, 8, 1)
 FORWARD = ((64, CHUNK, 4, 3), (128, CHUNK, 8, 3), (64, CHUNK, 4, 2), (128, CHUNK, 8, 2))
@@ -29,7 +29,7 @@ def _scores(
     q, k, inner, row, own, rows, columns, mine, key_numbers, batch, length, scale,
     KEYS: tl.constexpr, NEAR: tl.constexpr, DOCUMENTS: tl.constexpr, PRECISION: tl.constexpr,
 ):  # fmt: skip
-    """Scores for powers of 2. Where chunks are NEAR, a query may be in that of the keys: `own`."""
+    """Scores in units of log2. If chunks are NEAR, a query may be in that of the keys: `own`."""
     s = tl.dot(q, tl.trans(k), input_precision=PRECISION) * scale
     if NEAR:
         places = inner + row[:, None] * KEYS + tl.arange(0, KEYS)[None, :]
@@ -51,12 +51,12 @@ def _square(base, chunk, WIDTH: tl.constexpr):
 
 @triton.jit
 def _forward_step(
-    q, most, total, found, chunk, row, rows, mine, of_head,
+    q, highest, total, result, chunk, row, rows, mine, of_head,
     key, key_at, value, value_at, turns, inner, key_numbers, batch, head, length, scale,
     WIDTH: tl.constexpr, VALUES: tl.constexpr, KEYS: tl.constexpr, NEAR: tl.constexpr,
     DOCUMENTS: tl.constexpr, PRECISION: tl.constexpr,
 ):  # fmt: skip
-    """Attend to a chunk, then go past it."""
+    """Attend to a chunk, then move queries past it."""
     columns = chunk * KEYS + tl.arange(0, KEYS)
     k = read_tile(key, key_at, batch, head, columns, length, WIDTH)
     v = read_tile(value, value_at, batch, head, columns, length, VALUES)
@@ -66,15 +66,15 @@ def _forward_step(
         narrow, k, inner, row, rows // KEYS == chunk, rows, columns, mine, key_numbers,
         batch, length, scale, KEYS, NEAR, DOCUMENTS, PRECISION,
     )  # fmt: skip
-    more = tl.maximum(most, tl.max(s, 1))
-    kept = tl.exp2(most - more)
+    more = tl.maximum(highest, tl.max(s, 1))
+    kept = tl.exp2(highest - more)
     p = tl.exp2(s - more[:, None])
     total = total * kept + tl.sum(p, 1)
-    found = tl.dot(p.to(v.dtype), v, found * kept[:, None], input_precision=PRECISION)
+    result = tl.dot(p.to(v.dtype), v, result * kept[:, None], input_precision=PRECISION)
     turned = tl.dot(narrow, r, input_precision=PRECISION)
     if NEAR:
         turned = tl.where((rows // KEYS > chunk)[:, None], turned, 0.0)
-    return q + turned, more, total, found
+    return q + turned, more, total, result
 
 
 @tuned(FORWARD, wide=WIDE)
@@ -85,8 +85,8 @@ def forward_kernel(
     WIDTH: tl.constexpr, VALUES: tl.constexpr, DOCUMENTS: tl.constexpr, PRECISION: tl.constexpr,
     QUERIES: tl.constexpr, KEYS: tl.constexpr,
 ):  # fmt: skip
-    """Write what is found, and per query the logarithm of its sum."""
-    start = (tl.num_programs(0) - 1 - tl.program_id(0)) * QUERIES  # long walks first
+    """Write the output, and per query the logarithm of its sum."""
+    start = (tl.num_programs(0) - 1 - tl.program_id(0)) * QUERIES  # longest rows first
     batch, head = tl.program_id(1) // heads, tl.program_id(1) % heads
     rows = start + tl.arange(0, QUERIES)
     inside = rows < length
@@ -100,24 +100,24 @@ def forward_kernel(
         low = tl.min(tl.load(first + batch * length + rows, mask=inside, other=length)) // KEYS
     own = start // KEYS
     chunks = tl.minimum(start + QUERIES, length) // KEYS
-    most = tl.full([QUERIES], 0.5 * NEVER, tl.float32)
+    highest = tl.full([QUERIES], 0.5 * NEVER, tl.float32)
     total = tl.zeros([QUERIES], tl.float32)
-    found = tl.zeros([QUERIES, VALUES], tl.float32)
+    result = tl.zeros([QUERIES, VALUES], tl.float32)
     for step in range(chunks - own):
-        q, most, total, found = _forward_step(
-            q, most, total, found, chunks - 1 - step, row, rows, mine, of_head,
+        q, highest, total, result = _forward_step(
+            q, highest, total, result, chunks - 1 - step, row, rows, mine, of_head,
             key, key_at, value, value_at, turns, inner, key_numbers, batch, head, length, scale,
             WIDTH, VALUES, KEYS, True, DOCUMENTS, PRECISION,
         )  # fmt: skip
     for step in range(own - low):
-        q, most, total, found = _forward_step(
-            q, most, total, found, own - 1 - step, row, rows, mine, of_head,
+        q, highest, total, result = _forward_step(
+            q, highest, total, result, own - 1 - step, row, rows, mine, of_head,
             key, key_at, value, value_at, turns, inner, key_numbers, batch, head, length, scale,
             WIDTH, VALUES, KEYS, False, DOCUMENTS, PRECISION,
         )  # fmt: skip
     total = tl.where(total > 0.0, total, 1.0)
-    write_tile(out, out_at, batch, head, rows, length, found / total[:, None], VALUES)
-    tl.store(logs + row, most + tl.log2(total), mask=inside)
+    write_tile(out, out_at, batch, head, rows, length, result / total[:, None], VALUES)
+    tl.store(logs + row, highest + tl.log2(total), mask=inside)
 
 
 @triton.jit
@@ -128,7 +128,7 @@ def _backward_step(
     WIDTH: tl.constexpr, VALUES: tl.constexpr, KEYS: tl.constexpr, NEAR: tl.constexpr,
     DOCUMENTS: tl.constexpr, PRECISION: tl.constexpr,
 ):  # fmt: skip
-    """Take dq from left of a chunk to right of it; add to what the chunk has."""
+    """Move dq from the left of a chunk to its right; add to the chunk's gradients."""
     columns = chunk * KEYS + tl.arange(0, KEYS)
     k = read_tile(key, key_at, batch, head, columns, length, WIDTH)
     v = read_tile(value, value_at, batch, head, columns, length, VALUES)
@@ -165,7 +165,7 @@ def _past(
     QUERIES: tl.constexpr, KEYS: tl.constexpr, WIDTH: tl.constexpr, NEAR: tl.constexpr,
     PRECISION: tl.constexpr,
 ):  # fmt: skip
-    """Write queries down and take them past a chunk."""
+    """Store queries and move them past a chunk."""
     r = tl.load(_square(turns, of_head + chunk, WIDTH))
     narrow = q.to(r.dtype)
     lines = chunk * QUERIES + tl.arange(0, QUERIES)
@@ -185,7 +185,7 @@ def backward_kernel(
     WIDTH: tl.constexpr, VALUES: tl.constexpr, DOCUMENTS: tl.constexpr, PRECISION: tl.constexpr,
     QUERIES: tl.constexpr, KEYS: tl.constexpr,
 ):  # fmt: skip
-    """Write the gradients of queries and of scores within chunks, add to the others."""
+    """Write gradients of queries and of scores within chunks; add to the others."""
     blocks = tl.cdiv(length, QUERIES)
     kept += tl.program_id(0).to(tl.int64) * (length // KEYS) * QUERIES * WIDTH
     item = tl.atomic_add(counter, 1)
@@ -216,7 +216,7 @@ def backward_kernel(
                 q, kept, own - 1 - step, rows, turns, of_head,
                 QUERIES, KEYS, WIDTH, False, PRECISION,
             )  # fmt: skip
-        tl.debug_barrier()  # what some threads wrote others read
+        tl.debug_barrier()  # threads read what others wrote
 
         do = read_tile(d_out, d_out_at, batch, head, rows, length, VALUES)
         o = read_tile(out, out_at, batch, head, rows, length, VALUES)

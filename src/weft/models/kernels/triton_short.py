@@ -1,20 +1,20 @@
-"""Softmax attention over few keys, in one tile for each head of each sequence, fused in Triton.
+"""Softmax attention over short sequences, one tile per head and sequence, fused in Triton.
 
     o_i = sum_j P_ij v_j    P_i = softmax_j( scale q_i · k_j + a_ij )
 
-a (h l m, or b h l m) is any bias that is written out, and is told its gradient; keys may be padding
-(`valid`, b m) and, where `causal`, to the right of a query. A row that sees nothing is 0.
+a (h l m, or b h l m) is any dense bias, with gradient; keys may be masked as padding (`valid`, b m)
+or, if `causal`, to the right of a query. A row without visible keys is 0.
 
-PyTorch's kernels take tiles of 64, and want biases and masks as one tensor over all pairs of every
-sequence, padded to whole words; for the twenty tokens of a small task that is most of their time.
-Here all pairs of a head fit into registers, so nothing is kept for the backward pass:
+PyTorch's kernels use tiles of 64 and need biases and masks as one aligned tensor over all pairs of
+every sequence; for the twenty tokens of a small task that takes most of their time. Here all pairs
+of a head fit into registers, so nothing is stored for the backward pass:
 
-    forward    a program for each head of each sequence
-    backward   P again, dS = P (do vᵀ - sum_j P do vᵀ), and dq, dk, dv from one tile. A program goes
-               through several sequences and adds up dS for a bias that they share; the sums of
-               programs are added by PyTorch. No atomics: the same bits in every run
+    forward    one program per head and sequence
+    backward   recomputes P, dS = P (do vᵀ - sum_j P do vᵀ), and dq, dk, dv from one tile. A program
+               goes through several sequences and sums dS for a bias that they share; PyTorch adds
+               the sums of programs. There are no atomic additions: results are deterministic
 
-Triton is imported at once: import this module where it is used.
+This module imports Triton: import it where it is used.
 """
 # mypy: disable-error-code="import-not-found,import-untyped,no-untyped-def,untyped-decorator"
 # mypy: allow-untyped-calls
@@ -39,7 +39,7 @@ from weft.models.kernels.triton_tiles import (
 )
 
 PROGRAMS = 512
-"""About how many programs share the sequences of a batch, where they add up a bias's gradient."""
+"""Approximate number of programs that share a batch when they sum a bias's gradient."""
 
 
 @triton.jit
@@ -48,22 +48,22 @@ def weights_of(
     BIASED: tl.constexpr, PADDED: tl.constexpr, CAUSAL: tl.constexpr, PRECISION: tl.constexpr,
     L: tl.constexpr, M: tl.constexpr,
 ):  # fmt: skip
-    """P of a head, L by M; rows that see nothing are 0."""
+    """P of a head, L by M; rows without visible keys are 0."""
     rows, columns = tl.arange(0, L), tl.arange(0, M)
     inside = (rows[:, None] < queries) & (columns[None, :] < keys)
     scores = tl.dot(q, tl.trans(k), input_precision=PRECISION) * scale
-    seen = inside
+    visible = inside
     if CAUSAL:
-        seen = seen & (columns[None, :] <= rows[:, None] + keys - queries)
+        visible = visible & (columns[None, :] <= rows[:, None] + keys - queries)
     if PADDED:
         real = tl.load(valid + batch.to(tl.int64) * valid_stride + columns, columns < keys, 0)
-        seen = seen & (real != 0)[None, :]
+        visible = visible & (real != 0)[None, :]
     if BIASED:
         start = bias + batch.to(tl.int64) * strides[0] + head.to(tl.int64) * strides[1]
         places = start + rows[:, None] * strides[2] + columns[None, :] * strides[3]
         scores += tl.load(places, inside, 0.0).to(tl.float32)
-    scores = tl.where(seen, scores, NEVER)
-    powers = tl.where(seen, tl.exp(scores - tl.max(scores, 1)[:, None]), 0.0)
+    scores = tl.where(visible, scores, NEVER)
+    powers = tl.where(visible, tl.exp(scores - tl.max(scores, 1)[:, None]), 0.0)
     total = tl.sum(powers, 1)
     return powers / tl.where(total > 0, total, 1.0)[:, None]
 
@@ -86,8 +86,8 @@ def forward_kernel(
         q, k, bias, valid, bias_strides, valid_stride, batch, head, queries, keys, scale,
         BIASED, PADDED, CAUSAL, PRECISION, L, M,
     )  # fmt: skip
-    found = tl.dot(weights.to(v.dtype), v, input_precision=PRECISION)
-    write_tile(out, out_strides, batch, head, rows, queries, found, VALUES)
+    result = tl.dot(weights.to(v.dtype), v, input_precision=PRECISION)
+    write_tile(out, out_strides, batch, head, rows, queries, result, VALUES)
 
 
 @triton.jit
@@ -99,7 +99,7 @@ def backward_kernel(
     BIASED: tl.constexpr, PADDED: tl.constexpr, CAUSAL: tl.constexpr, PRECISION: tl.constexpr,
     L: tl.constexpr, M: tl.constexpr, WIDTH: tl.constexpr, VALUES: tl.constexpr,
 ):  # fmt: skip
-    """dq, dk, dv of a head in every so manieth sequence, and the sum of their dS."""
+    """dq, dk, dv of a head in every n-th sequence, and the sum of their dS."""
     first, head = tl.program_id(0) // heads, tl.program_id(0) % heads
     rows, columns = tl.arange(0, L), tl.arange(0, M)
     total = tl.zeros((L, M), tl.float32)
@@ -113,16 +113,16 @@ def backward_kernel(
             q, k, bias, valid, bias_strides, valid_stride, batch, head, queries, keys, scale,
             BIASED, PADDED, CAUSAL, PRECISION, L, M,
         )  # fmt: skip
-        found = tl.dot(tl.trans(weights.to(do.dtype)), do, input_precision=PRECISION)
-        write_tile(dv, dv_strides, batch, head, columns, keys, found, VALUES)
+        result = tl.dot(tl.trans(weights.to(do.dtype)), do, input_precision=PRECISION)
+        write_tile(dv, dv_strides, batch, head, columns, keys, result, VALUES)
         dp = tl.dot(do, tl.trans(v), input_precision=PRECISION)
         ds = weights * (dp - tl.sum(weights * dp, 1)[:, None])
         total += ds
         rounded = ds.to(k.dtype)
-        found = tl.dot(rounded, k, input_precision=PRECISION) * scale
-        write_tile(dq, dq_strides, batch, head, rows, queries, found, WIDTH)
-        found = tl.dot(tl.trans(rounded), q, input_precision=PRECISION) * scale
-        write_tile(dk, dk_strides, batch, head, columns, keys, found, WIDTH)
+        result = tl.dot(rounded, k, input_precision=PRECISION) * scale
+        write_tile(dq, dq_strides, batch, head, rows, queries, result, WIDTH)
+        result = tl.dot(tl.trans(rounded), q, input_precision=PRECISION) * scale
+        write_tile(dk, dk_strides, batch, head, columns, keys, result, WIDTH)
     if BIASED:
         start = sums + tl.program_id(0).to(tl.int64) * queries * keys
         inside = (rows[:, None] < queries) & (columns[None, :] < keys)
@@ -168,7 +168,7 @@ def _backward(
     causal: bool,
     scale: float,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """dq, dk, dv, and the bias's gradient, which is empty where there is no bias."""
+    """dq, dk, dv, and the bias's gradient, which is empty if there is no bias."""
     grad, query, key, value = rowed((grad, query, key, value))
     grads: tuple[Tensor, Tensor, Tensor, Tensor] = _results(grad, query, key, value, bias)
     dq, dk, dv, summed = grads
@@ -224,21 +224,21 @@ def short_attention(
     valid: Tensor | None = None,
     causal: bool = False,
 ) -> Tensor:
-    """Softmax attention over few keys, all of them in one tile.
+    """Softmax attention over short sequences, with all keys in one tile.
 
     Args:
-        query: b h l k; the last query stands where the last key does.
+        query: b h l k; the last query is at the position of the last key.
         key: b h m k.
         value: b h m v.
-        scale: of scores.
+        scale: factor of scores.
         bias: h l m or b h l m, added to scores.
         valid: b m, false for padding.
-        causal: whether keys to the right are hidden.
+        causal: whether keys to the right are masked.
     """
     width = value.shape[-1]
     query, key, value = widened(query), widened(key), widened(value)
-    found: Tensor = _forward(query, key, value, bias, valid, causal, scale)
-    return found[..., :width]
+    result: Tensor = _forward(query, key, value, bias, valid, causal, scale)
+    return result[..., :width]
 
 
 def _strides(tensor: Tensor) -> tuple[int, ...]:
@@ -264,7 +264,7 @@ def _constants(
     valid: Tensor | None,
     causal: bool,
 ) -> dict[str, Any]:
-    """What kernels are compiled for; float32 products are as precise as PyTorch's own."""
+    """Compile-time constants of kernels; float32 products are as precise as PyTorch's own."""
     exact = torch.get_float32_matmul_precision() == "highest"
     rows, columns = (max(16, triton.next_power_of_2(x.shape[2])) for x in (query, key))
     return {

@@ -3,18 +3,18 @@
     o_i = sum_j P_ij v_j    P_i = softmax_j( scale q_i · k_j + u_i - u_j + t_h[i - j] )
     u_t = c_t - slope_h t
 
-over first_i <= j <= i. c (b h l, float32) are sums of logarithms of gates; `firsts` (b l) say where
-the window or the document of a query begins. u_i is the same for a whole row and falls out of the
-softmax; it is kept because u_i - u_j is small where weights are not.
+over first_i <= j <= i. c (b h l, float32) are cumulative sums of log gates; `firsts` (b l) say
+where the window or the document of a query begins. u_i is constant along a row and cancels in the
+softmax; it is kept because u_i - u_j is small for pairs with large weights.
 
-Distances from the last of a table on share one bias, which may be taken as 0: only the few blocks
-near the diagonal look up t. dS of near pairs is written out, a row for each query and a column for
-each distance, and summed afterwards: numbers that many threads add to would make them queue up.
+Distances beyond a table share its last bias, which may be taken as 0: only the few blocks near the
+diagonal look up t. dS of near pairs is stored, a row per query and a column per distance, and
+summed afterwards: atomic additions to so few numbers would serialise.
 
 The bias on keys costs one addition per score: each pass fixes a block of queries or of keys, takes
-u relative to one token of it, and adds the keys' part as a vector over columns. c is subtracted in
-float32 before anything else is done with it: it reaches thousands, and what counts is differences
-of neighbours. Scores are in units of log2, for exp2. The passes:
+u relative to one token of it, and adds the keys' part as a vector over columns. Differences of c
+are taken in float32 first: c reaches thousands, and only differences of neighbours matter. Scores
+are in units of log2, for exp2. The passes:
 
     forward   a block of queries, over keys, with running maximum and sum: o, and L_i, the log2 of
               the sum of 2^(scores with u_i), so that P_ij can be had again from i and j alone
@@ -25,21 +25,21 @@ of neighbours. Scores are in units of log2, for exp2. The passes:
               queries), so that P and dS multiply without leaving registers
     dq        a block of queries, over keys: dq_i = scale sum_j dS_ij k_j
 
-Rows of dS sum to 0, so c should have no gradient by way of u_i. In bfloat16 they do not quite: D is
-of an o that was rounded, and P was. What a gate is told is a sum of dc over all later tokens, in
-which such remainders would add up to a fifth of it. So where there are gates, what rounding took
-from o is kept too; and what is left of the sums is taken back, for groups of rows together: sums
-for every row by itself took a quarter of the whole pass, those for groups fall out of dc.
+Rows of dS sum to 0, so c should have no gradient through u_i. In bfloat16 they do not quite, since
+D is computed from rounded o and P. A gate's gradient is a sum of dc over all later tokens, in which
+these remainders would add up to a fifth of it. So if there are gates, the rounding error of o is
+stored too, and the remaining sums are subtracted for groups of rows together: sums per row took a
+quarter of the whole pass, sums per group are a by-product of dc.
 
-The dkv pass also adds up dq, by atomic additions in float32, which costs 5 products where two
-passes cost 7; the order of additions differs between runs. Where PyTorch is told to be
-deterministic, the dq pass computes it instead, and the sums of rows.
+The dkv pass also sums dq, by atomic additions in float32, which costs 5 products where two passes
+cost 7, in nondeterministic order. If PyTorch is set to be deterministic, the dq pass computes it
+instead, and the sums of rows.
 
-Blocks that nobody sees are skipped, and only those at the edges (diagonal, window, document) are
-masked: each pass loops over them and over the rest separately. A key whose c is +inf (padding) is
-seen by nobody; a row that sees nothing is 0 and has L = +inf. Nothing of size l x l is written.
+Masked blocks are skipped, and only those at the edges (diagonal, window, document) need masks: each
+pass loops over them and over the rest separately. A key whose c is +inf (padding) is masked for
+all; a row without visible keys is 0 and has L = +inf. Nothing of size l x l is stored.
 
-Triton is imported at once: import this module where it is used.
+This module imports Triton: import it where it is used.
 """
 # mypy: disable-error-code="import-not-found,import-untyped,no-untyped-def,untyped-decorator"
 # mypy: allow-untyped-calls
@@ -74,19 +74,19 @@ def _forward(
     firsts: Tensor | None,
     scale: float,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """o (b h l v), L (b h l), and what rounding took from o, where there are gates to be told."""
+    """o (b h l v), L (b h l), and the rounding error of o, if there are gates."""
     query, key, value = _dense(query), _dense(key), _dense(value)
-    found: tuple[Tensor, Tensor, Tensor] = _forward_shapes(
+    result: tuple[Tensor, Tensor, Tensor] = _forward_shapes(
         query, key, value, sums, slopes, table, firsts, scale
     )
-    out, logs, rest = found
+    out, logs, rest = result
     heads, length = query.shape[1:3]
     forward_kernel[_grid("ROWS", query)](
         query, key, value, sums, slopes, table, firsts, out, _some(rest), logs,
         *_strides(query, key, value, out), *_pair(sums), _first_stride(firsts),
         heads, length, scale * LOG2E.value, bucket_of(query), **_constants(query, value, table),
     )  # fmt: skip
-    return found
+    return result
 
 
 @_forward.register_fake
@@ -121,7 +121,7 @@ def _backward(
     rest: Tensor,
     scale: float,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
-    """dq, dk, dv, dc (b h l) and dt (h n); the last two are empty where there is no c or t."""
+    """dq, dk, dv, dc (b h l) and dt (h n); the last two are empty if there is no c or t."""
     grad, query, key, value = _dense(grad), _dense(query), _dense(key), _dense(value)
     grads: tuple[Tensor, Tensor, Tensor, Tensor, Tensor] = _backward_shapes(
         grad, query, key, value, sums, slopes, table, firsts, out, logs, rest, scale
@@ -210,18 +210,18 @@ def biased_attention(
     """Causal softmax attention with scores scale q_i · k_j - slope (i - j) + c_i - c_j + t[i - j].
 
     Args:
-        query: b h l k, in float32, float16 or bfloat16; k and v up to `MAX_HEAD_WIDTH`.
+        query: b h l k, in float32, float16 or bfloat16; k and v up to 128.
         key: b h l k.
         value: b h l v.
-        scale: what q_i · k_j is multiplied by.
-        sums: c, b h l in float32; +inf for a key that nobody may see. Has a gradient.
+        scale: factor of q_i · k_j.
+        sums: c, b h l in float32; +inf for a masked key. Has a gradient.
         slopes: h, in float32. Has no gradient.
-        table: t, h n, for distances from 0 on; the last is for all beyond. Has a gradient.
-        window: only the last so many tokens are seen, itself included.
-        documents: b l; tokens see only their own run of equal numbers.
+        table: t, h n, for distances from 0; the last is for all beyond. Has a gradient.
+        window: attend only to this many tokens, the query's own included.
+        documents: b l; tokens attend only within their run of equal numbers.
 
     Returns:
-        What is found, b h l v, laid out as b l h v.
+        The output, b h l v, laid out as b l h v.
     """
     width = value.shape[-1]
     query, key, value = widened(query), widened(key), widened(value)
@@ -230,12 +230,12 @@ def biased_attention(
     if table is not None:
         table = (table[:, :-1] - table[:, -1:]).float().contiguous()
     firsts = _firsts(query, window, documents)
-    found: Tensor = _forward(query, key, value, sums, slopes, table, firsts, scale)[0]
-    return found[..., :width]
+    result: Tensor = _forward(query, key, value, sums, slopes, table, firsts, scale)[0]
+    return result[..., :width]
 
 
 def _firsts(query: Tensor, window: int | None, documents: Tensor | None) -> Tensor | None:
-    """The first key that each query sees (b l, or 1 l for all); None for the very first."""
+    """The first key of each query (b l, or 1 l for all); None if it is always key 0."""
     if window is None and documents is None:
         return None
     places = torch.arange(query.shape[2], device=query.device)
@@ -246,12 +246,12 @@ def _firsts(query: Tensor, window: int | None, documents: Tensor | None) -> Tens
 
 
 def _lasts(firsts: Tensor | None) -> Tensor | None:
-    """The last query that sees each key."""
+    """The last query that attends to each key."""
     if firsts is None:
         return None
     places = torch.arange(firsts.shape[1], device=firsts.device, dtype=torch.int32)
-    found = torch.searchsorted(firsts, places.expand_as(firsts).contiguous(), right=True)
-    return (found - 1).int()
+    result = torch.searchsorted(firsts, places.expand_as(firsts).contiguous(), right=True)
+    return (result - 1).int()
 
 
 def _of_rows(
@@ -273,27 +273,27 @@ def _of_rows(
 
 
 def _some(tensor: Tensor) -> Tensor | None:
-    """None for a tensor of nothing: operators cannot return None."""
+    """None for an empty tensor: operators cannot return None."""
     return tensor if tensor.numel() else None
 
 
 def _zeros(query: Tensor, count: int, width: int) -> Tensor:
-    """Where something is added up for every head (b h count width)."""
+    """An accumulator per head (b h count width)."""
     return torch.zeros(*query.shape[:2], count, width, dtype=torch.float32, device=query.device)
 
 
 def _count(query: Tensor, block: int) -> int:
-    """How many blocks a sequence has."""
+    """The number of blocks of a sequence."""
     return -(-query.shape[2] // block)
 
 
 def _spread(groups: Tensor, like: Tensor) -> Tensor:
-    """Sums of groups of rows (b h groups n), in equal parts for all their rows (b h l)."""
+    """Sums of groups of rows (b h groups n), shared equally among their rows (b h l)."""
     return (groups.sum(-1) / GROUP).repeat_interleave(GROUP, -1)[..., : like.shape[-1]]
 
 
 def _dense(tensor: Tensor) -> Tensor:
-    """The same with rows whose numbers lie side by side and begin at multiples of 16 bytes."""
+    """The same tensor with contiguous rows aligned to 16 bytes."""
     step = 16 // tensor.element_size()
     aligned = all(stride % step == 0 for stride in tensor.stride()[:3])
     return tensor if tensor.stride(3) == 1 and aligned else tensor.contiguous()
@@ -308,18 +308,18 @@ def _pair(sums: Tensor | None) -> tuple[int, int]:
 
 
 def _first_stride(firsts: Tensor | None) -> int:
-    """0 where all sequences share one row."""
+    """The stride between sequences; 0 if all share one row."""
     return 0 if firsts is None or firsts.shape[0] == 1 else firsts.stride(0)
 
 
 def _grid(block: str, query: Tensor) -> Any:
-    """A program for each block of each head, those of one head next to each other."""
+    """A program per block of each head, those of one head adjacent."""
     batch, heads, length, _ = query.shape
     return lambda chosen: (triton.cdiv(length, chosen[block]) * batch * heads,)
 
 
 def _constants(query: Tensor, value: Tensor, table: Tensor | None) -> dict[str, Any]:
-    """What kernels are compiled for; float32 products are as precise as PyTorch's own."""
+    """Compile-time constants of kernels; float32 products are as precise as PyTorch's own."""
     exact = torch.get_float32_matmul_precision() == "highest"
     return {
         "DK": query.shape[-1],

@@ -1,4 +1,4 @@
-"""The passes of `triton_softmax`, which says what each of them computes."""
+"""The passes of `triton_softmax`, which describes what each of them computes."""
 # mypy: disable-error-code="import-not-found,import-untyped,no-untyped-def,untyped-decorator"
 # mypy: allow-untyped-calls
 
@@ -33,7 +33,7 @@ from weft.models.kernels.triton_softmax_parts import (
 
 @triton.jit
 def _attend(
-    acc, most, total, q, K, V, k_l, v_l, sums, slope, table, origin, start, rows, first, low,
+    acc, highest, total, q, K, V, k_l, v_l, sums, slope, table, origin, start, rows, first, low,
     high, length, factor,
     COLS: tl.constexpr, DK: tl.constexpr, DV: tl.constexpr, NEAR: tl.constexpr,
     MASKED: tl.constexpr, EVEN: tl.constexpr, PRECISION: tl.constexpr,
@@ -53,15 +53,15 @@ def _attend(
             if table is not None:
                 scores += bias_of_near(table, rows, cols, NEAR)
             scores = tl.where(is_seen(rows, cols, first), scores, float("-inf"))
-        higher = tl.maximum(most, tl.max(scores, 1))
+        higher = tl.maximum(highest, tl.max(scores, 1))
         shift = tl.where(higher > float("-inf"), higher, 0.0)
         weights = tl.exp2(scores - shift[:, None])
-        fading = tl.exp2(most - shift)
+        fading = tl.exp2(highest - shift)
         total = total * fading + tl.sum(weights, 1)
         v = read_rows(V, cols, v_l, length, DV, ENDS)
         acc = tl.dot(weights.to(v.dtype), v, acc * fading[:, None], input_precision=PRECISION)
-        most = higher
-    return acc, most, total
+        highest = higher
+    return acc, highest, total
 
 
 @triton.autotune(configs=configs_of(*FORWARD), **TUNED)
@@ -73,7 +73,7 @@ def forward_kernel(
     DK: tl.constexpr, DV: tl.constexpr, NEAR: tl.constexpr, EVEN: tl.constexpr,
     PRECISION: tl.constexpr, ROWS: tl.constexpr, COLS: tl.constexpr,
 ):  # fmt: skip
-    """o and L of a block of queries; those with most keys come first."""
+    """o and L of a block of queries, longest rows first."""
     blocks = tl.cdiv(length, ROWS)
     head = tl.program_id(0) // blocks
     start = (blocks - 1 - tl.program_id(0) % blocks) * ROWS
@@ -93,20 +93,20 @@ def forward_kernel(
     K = head_at(K, head, heads, k_b, k_h)
     V = head_at(V, head, heads, v_b, v_h)
     acc = tl.zeros([ROWS, DV], tl.float32)
-    most = tl.full([ROWS], float("-inf"), tl.float32)
+    highest = tl.full([ROWS], float("-inf"), tl.float32)
     total = tl.zeros([ROWS], tl.float32)
     low, everybody, diagonal = key_range(firsts, start, length, NEAR, ROWS, COLS)
     if firsts is not None:
-        acc, most, total = _attend(
-            acc, most, total, q, K, V, k_l, v_l, sums, slope, table, origin, start, rows, first,
+        acc, highest, total = _attend(
+            acc, highest, total, q, K, V, k_l, v_l, sums, slope, table, origin, start, rows, first,
             low, everybody, length, factor, COLS, DK, DV, NEAR, True, EVEN, PRECISION,
         )  # fmt: skip
-    acc, most, total = _attend(
-        acc, most, total, q, K, V, k_l, v_l, sums, slope, table, origin, start, rows, first,
+    acc, highest, total = _attend(
+        acc, highest, total, q, K, V, k_l, v_l, sums, slope, table, origin, start, rows, first,
         everybody, diagonal, length, factor, COLS, DK, DV, NEAR, False, EVEN, PRECISION,
     )  # fmt: skip
-    acc, most, total = _attend(
-        acc, most, total, q, K, V, k_l, v_l, sums, slope, table, origin, start, rows, first,
+    acc, highest, total = _attend(
+        acc, highest, total, q, K, V, k_l, v_l, sums, slope, table, origin, start, rows, first,
         diagonal, tl.minimum(start + ROWS, length), length, factor,
         COLS, DK, DV, NEAR, True, EVEN, PRECISION,
     )  # fmt: skip
@@ -117,7 +117,7 @@ def forward_kernel(
         rest = acc - acc.to(Out.dtype.element_ty).to(tl.float32)
         put_rows(head_at(Rest, head, heads, o_b, o_h), rows, o_l, length, rest, DV, not EVEN)
     own = bias_of_queries(sums, slope, rows, origin, start, length, not EVEN)
-    logs = tl.where(some, most + tl.log2(tl.where(some, total, 1.0)) + own, float("inf"))
+    logs = tl.where(some, highest + tl.log2(tl.where(some, total, 1.0)) + own, float("inf"))
     tl.store(Logs + head.to(tl.int64) * length + rows, logs, mask=rows < length)
 
 
@@ -182,7 +182,7 @@ def _gather_keys(
         if sums is not None:
             of_keys = tl.sum(ds, 1)
             dc -= of_keys
-            if DGroups is not None:  # by keys, whose sums are at hand, not by queries
+            if DGroups is not None:  # by keys, whose sums are available here, not by queries
                 at = DGroups + row // GROUP * LARGEST + tl.arange(0, COLS)
                 tl.atomic_add(at, of_keys, sem="relaxed")
         if MASKED and table is not None:
@@ -298,7 +298,7 @@ def dq_kernel(
     DK: tl.constexpr, DV: tl.constexpr, NEAR: tl.constexpr, EVEN: tl.constexpr,
     PRECISION: tl.constexpr, ROWS: tl.constexpr, COLS: tl.constexpr,
 ):  # fmt: skip
-    """dq, and the sums of rows of dS, of a block of queries; those with most keys come first."""
+    """dq, and the sums of rows of dS, of a block of queries, longest rows first."""
     blocks = tl.cdiv(length, ROWS)
     head = tl.program_id(0) // blocks
     start = (blocks - 1 - tl.program_id(0) % blocks) * ROWS

@@ -1,4 +1,4 @@
-"""What the passes of `triton_softmax` share: which tiles to try, and a bias on keys by rows."""
+"""Shared by the passes of `triton_softmax`: tile sizes, and the bias on keys."""
 # mypy: disable-error-code="import-not-found,import-untyped,no-untyped-def,untyped-decorator"
 # mypy: allow-untyped-calls
 
@@ -14,19 +14,17 @@ from torch import Tensor
 from weft.models.kernels.triton_tiles import SHORT, interpreting
 
 LOG2E = tl.constexpr(1.4426950408889634)
-MAX_HEAD_WIDTH = 128
-"""Heads that are wider do not fit."""
 LARGEST = tl.constexpr(128)
 """The largest block; a length that is a multiple needs no masks at the end."""
 
 FILLING = 2**16
-"""How many rows of queries it takes to keep a GPU busy."""
+"""Rows of queries that keep a GPU busy."""
 GROUP = 64
 """What L of a query is relative to in the pass over queries; a multiple of that pass's blocks."""
 
 
 def configs_of(*choices: tuple[int, int, int, int]) -> list[Any]:
-    """Queries and keys of a tile, warps and stages to choose from; the interpreter takes one."""
+    """Tile sizes (queries, keys), warps and stages to tune over; the interpreter takes one."""
     if interpreting():
         choices = ((32, 16, 4, 1),)
     return [
@@ -36,7 +34,7 @@ def configs_of(*choices: tuple[int, int, int, int]) -> list[Any]:
 
 
 def _fitting(configs: Sequence[Any], arguments: dict[str, Any], **_: Any) -> list[Any]:
-    """Those worth trying: small tiles for wide heads and float32, one for little work."""
+    """The configs worth trying: small tiles for wide heads and float32, one for little work."""
     query: Tensor = arguments["Q"]
     sizes = [config.kwargs["ROWS"] * config.kwargs["COLS"] for config in configs]
     most = max(sizes)
@@ -49,7 +47,7 @@ def _fitting(configs: Sequence[Any], arguments: dict[str, Any], **_: Any) -> lis
 
 
 def clear_dq(arguments: dict[str, Any], reset_only: bool = False) -> None:
-    """Forget what trials have added up."""
+    """Clear accumulators after tuning trials."""
     for name in ("DQuery", "DGroups"):
         if arguments[name] is not None:
             arguments[name].zero_()
@@ -65,7 +63,7 @@ DQ = ((128, 64, 8, 3), (128, 64, 4, 3), (64, 64, 4, 2), (64, 64, 4, 3), (64, 32,
 
 
 def bucket_of(query: Tensor) -> int:
-    """For which lengths configs are chosen anew; 0 where there is too little work to tell."""
+    """The tuning key of a length; 0 if there is too little work to tune."""
     batch, heads, length, _ = query.shape
     if length < SHORT or batch * heads * length < FILLING:
         return 0
@@ -74,7 +72,7 @@ def bucket_of(query: Tensor) -> int:
 
 @triton.jit
 def head_at(base, head, heads, stride_b, stride_h):
-    """Where a head begins; `head` counts those of all sequences."""
+    """The pointer to a head; `head` counts over all sequences."""
     return base + (head // heads).to(tl.int64) * stride_b + (head % heads).to(tl.int64) * stride_h
 
 
@@ -90,7 +88,7 @@ def read_rows(base, places, stride, length, WIDTH: tl.constexpr, MASKED: tl.cons
 
 @triton.jit
 def add_rows(base, places, length, tile, WIDTH: tl.constexpr, MASKED: tl.constexpr):
-    """Add to some rows of a matrix whose rows follow each other."""
+    """Add to some rows of a contiguous matrix."""
     at = base + places[:, None] * WIDTH + tl.arange(0, WIDTH)[None, :]
     if MASKED:
         tl.atomic_add(at, tile, mask=places[:, None] < length, sem="relaxed")
@@ -129,7 +127,7 @@ def origin_of(sums, place):
 
 @triton.jit
 def bias_of_keys(c, slope, places, origin, at):
-    """-u of keys, relative to that of the origin; -inf where nobody sees them."""
+    """-u of keys, relative to that of the origin; -inf for masked keys."""
     if c is None:
         bias = slope * (places - at)
     elif slope is None:
@@ -141,7 +139,7 @@ def bias_of_keys(c, slope, places, origin, at):
 
 @triton.jit
 def bias_of_near(table, rows, cols, NEAR: tl.constexpr):
-    """The bias of pairs that are near each other, queries (down) by keys (across)."""
+    """The bias of near pairs, queries (down) by keys (across)."""
     back = rows[:, None] - cols[None, :]
     near = (back >= 0) & (back < NEAR)
     return tl.load(table + back, mask=near, other=0.0) * LOG2E
@@ -149,7 +147,7 @@ def bias_of_near(table, rows, cols, NEAR: tl.constexpr):
 
 @triton.jit
 def put_near(base, rows, cols, ds, length, NEAR: tl.constexpr):
-    """Store what near pairs want: a row for each query, a column for each distance."""
+    """Store dS of near pairs: a row per query, a column per distance."""
     back = rows[:, None] - cols[None, :]
     near = (back >= 0) & (back < NEAR) & (rows[:, None] < length)
     tl.store(base + rows[:, None] * NEAR + back, ds, mask=near)
@@ -169,18 +167,18 @@ def bias_of_queries(sums, slope, places, origin, at, length, MASKED: tl.constexp
 
 @triton.jit
 def is_seen(rows, cols, first):
-    """Whether queries (down) see keys (across)."""
-    seen = rows[:, None] >= cols[None, :]
+    """The mask of queries (down) and keys (across)."""
+    visible = rows[:, None] >= cols[None, :]
     if first is not None:
-        seen = seen & (cols[None, :] >= first[:, None])
-    return seen
+        visible = visible & (cols[None, :] >= first[:, None])
+    return visible
 
 
 @triton.jit
 def key_range(firsts, start, length, NEAR: tl.constexpr, ROWS: tl.constexpr, COLS: tl.constexpr):
-    """Of a block of queries: where its keys begin, where all see all, where the diagonal begins.
+    """For a block of queries: where its keys begin, where no mask is needed, and the diagonal.
 
-    What is near, and has biases of its own, counts as the diagonal.
+    Near pairs, which look up a table, count as the diagonal.
     """
     diagonal = start // COLS * COLS
     if NEAR > 0:
@@ -195,7 +193,7 @@ def key_range(firsts, start, length, NEAR: tl.constexpr, ROWS: tl.constexpr, COL
 
 @triton.jit
 def query_range(lasts, start, length, NEAR: tl.constexpr, ROWS: tl.constexpr, COLS: tl.constexpr):
-    """Of a block of keys: where queries begin, leave the diagonal, no longer see all, and end."""
+    """For a block of keys: where queries begin, leave the diagonal, need masks again, and end."""
     low = start // ROWS * ROWS
     below = tl.cdiv(start + COLS, ROWS) * ROWS
     if NEAR > 0:

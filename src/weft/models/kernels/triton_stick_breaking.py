@@ -3,25 +3,25 @@
     log2 A_ij = y_ij - sum_{l = j .. i-1} p_il        y = log2(e) q_i · k_j scale,  j < i
     p = log2(1 + 2^y)
 
-**Forward.** A program has a block of queries and walks through blocks of keys from right to left.
-It carries for every query the sum of p so far. Sums within a block are a product with a triangle of
-ones, on the matrix units: p is split into two numbers of 8 bits each, whose products with ones are
-exact, so that the sum is good to 2^-17; into three for float32, good to 2^-25. What it carries is
-summed in float32.
+**Forward.** A program processes a block of queries and goes through blocks of keys from right to
+left, carrying the sum of p so far for every query. Sums within a block are a product with a
+triangle of ones, on the tensor cores: p is split into two numbers of 8 bits each, whose products
+with ones are exact, so that the sum has an error of 2^-17; into three for float32, with 2^-25. The
+carry is summed in float32.
 
-What is left of the stick is 2^-carry. When for all queries of a block that is below 2^-32 the rest
-is below what float32 tells apart from 1, and the program stops: with fresh weights after some
-dozens of keys. It keeps per query where it stopped and what it carried.
+The rest of the stick is 2^-carry. Once it is below 2^-32 for all queries of a block, it is below
+float32's resolution at 1, and the program stops: with initial weights after some dozens of keys. It
+stores per query where it stopped and its carry.
 
 **Backward.** With G_ij = do_i · v_j and W = A * G,
 
     dy_ij = W_ij - sigmoid(y_ij) sum_{l <= j} W_il
 
 The sum runs from the left and is mostly small there: as a difference of sums from the right it
-would be lost in rounding. So a program with a block of queries walks from left to right, from where
-the forward pass stopped, and has the sums of p to the right of a block as the total less those to
-the left. Queries need what is carried along a row, so no program can own a block of keys: dk and dv
-are added up in float32 by atomic additions, in an order that is not fixed.
+would be lost in rounding. So a program with a block of queries goes from left to right, from where
+the forward pass stopped, and computes the sums of p to the right of a block as the total less those
+to the left. Queries need the carry along a row, so no program can own a block of keys: dk and dv
+are summed in float32 by atomic additions, in nondeterministic order.
 """
 # mypy: disable-error-code="import-not-found,import-untyped,no-untyped-def,untyped-decorator"
 
@@ -56,10 +56,10 @@ from weft.models.kernels.triton_tiles import (
 LOG2E = math.log2(math.e)
 
 ENOUGH = tl.constexpr(32.0)
-"""A stick of which 2^-32 is left is used up."""
+"""A stick with 2^-32 left is used up."""
 
 STRIDE = tl.constexpr(4)
-"""After how many blocks of keys a program looks whether sticks are used up."""
+"""Blocks of keys between checks of whether sticks are used up."""
 
 FORWARD = ((64, 64, 4, 3), (128, 64, 8, 3), (128, 32, 4, 3), (64, 32, 4, 3))
 BACKWARD = ((64, 32, 4, 2), (64, 64, 4, 2), (128, 32, 8, 2), (128, 64, 8, 2))
@@ -67,20 +67,20 @@ BACKWARD = ((64, 32, 4, 2), (64, 64, 4, 2), (128, 32, 8, 2), (128, 64, 8, 2))
 
 @triton.jit
 def _summed(values, triangle, PART: tl.constexpr, FAST: tl.constexpr):
-    """values @ triangle of zeros and ones; fast is good to 16 bits of each value, else to 24."""
+    """values @ triangle of zeros and ones; with 16 bits of each value if fast, else 24."""
     high = values.to(PART)
     rest = values - high.to(tl.float32)
     low = rest.to(PART)
-    found = tl.dot(low, triangle, tl.dot(high, triangle))
+    result = tl.dot(low, triangle, tl.dot(high, triangle))
     if FAST:
-        return found
+        return result
     else:
-        return tl.dot((rest - low.to(tl.float32)).to(PART), triangle, found)
+        return tl.dot((rest - low.to(tl.float32)).to(PART), triangle, result)
 
 
 @triton.jit
 def _softplus(y, FAST: tl.constexpr):
-    """log2(1 + 2^y); fast is good to 2^-22."""
+    """log2(1 + 2^y); with an error of 2^-22 if fast."""
     more = 1.0 + tl.exp2(-tl.abs(y))
     if FAST:
         return tl.maximum(y, 0.0) + fast_log2f(more)
@@ -97,8 +97,8 @@ def _forward(
     PART: tl.constexpr, FAST: tl.constexpr, PRECISION: tl.constexpr,
     QUERIES: tl.constexpr, KEYS: tl.constexpr,
 ):  # fmt: skip
-    """Write out what is found, and per query the total of p and where the walk ended."""
-    start = (tl.num_programs(0) - 1 - tl.program_id(0)) * QUERIES  # long walks first
+    """Write the output, and per query the total of p and where the pass stopped."""
+    start = (tl.num_programs(0) - 1 - tl.program_id(0)) * QUERIES  # longest rows first
     batch, head = tl.program_id(1) // heads, tl.program_id(1) % heads
     rows = start + tl.arange(0, QUERIES)
     inside = rows < length
@@ -114,29 +114,29 @@ def _forward(
         low = tl.min(begins) // KEYS * KEYS
     place = tl.cdiv(tl.minimum(start + QUERIES, length), KEYS) * KEYS
     carry = tl.zeros([QUERIES], tl.float32)
-    found = tl.zeros([QUERIES, VALUES], tl.float32)
-    least = 0.0
-    while (place > low) & (least < ENOUGH):
+    result = tl.zeros([QUERIES, VALUES], tl.float32)
+    lowest = 0.0
+    while (place > low) & (lowest < ENOUGH):
         steps = tl.minimum(STRIDE, (place - low) // KEYS)
         for step in range(steps):
             there = place - (step + 1) * KEYS + columns
             k = read_tile(key, key_at, batch, head, there, length, WIDTH)
             v = read_tile(value, value_at, batch, head, there, length, VALUES)
-            seen = there[None, :] < rows[:, None]
+            visible = there[None, :] < rows[:, None]
             if DOCUMENTS:
                 theirs = tl.load(key_numbers + batch * length + there, mask=there < length, other=0)
-                seen = seen & (mine[:, None] == theirs[None, :])
+                visible = visible & (mine[:, None] == theirs[None, :])
             y = tl.dot(q, tl.trans(k), input_precision=PRECISION) * scale
-            y = tl.where(seen, y, NEVER)
+            y = tl.where(visible, y, NEVER)
             p = _softplus(y, FAST)
             nearer = _summed(p, to_the_right, PART, FAST) + carry[:, None]
             weights = tl.exp2(y - p - nearer)
-            found = tl.dot(weights.to(v.dtype), v, found, input_precision=PRECISION)
+            result = tl.dot(weights.to(v.dtype), v, result, input_precision=PRECISION)
             carry += tl.sum(p, 1)
         place -= steps * KEYS
-        least = tl.min(tl.where(inside & (begins < place), carry, ENOUGH))
+        lowest = tl.min(tl.where(inside & (begins < place), carry, ENOUGH))
 
-    write_tile(out, out_at, batch, head, rows, length, found, VALUES)
+    write_tile(out, out_at, batch, head, rows, length, result, VALUES)
     here = tl.program_id(1).to(tl.int64) * length + rows
     tl.store(total + here, carry, mask=inside)
     tl.store(stop + here, place + tl.zeros([QUERIES], tl.int32), mask=inside)
@@ -173,12 +173,12 @@ def _backward(
         there = place + columns
         k = read_tile(key, key_at, batch, head, there, length, WIDTH)
         v = read_tile(value, value_at, batch, head, there, length, VALUES)
-        seen = (there[None, :] < rows[:, None]) & (there[None, :] >= begins[:, None])
+        visible = (there[None, :] < rows[:, None]) & (there[None, :] >= begins[:, None])
         if DOCUMENTS:
             theirs = tl.load(key_numbers + batch * length + there, mask=there < length, other=0)
-            seen = seen & (mine[:, None] == theirs[None, :])
+            visible = visible & (mine[:, None] == theirs[None, :])
         y = tl.dot(q, tl.trans(k), input_precision=PRECISION) * scale
-        y = tl.where(seen, y, NEVER)
+        y = tl.where(visible, y, NEVER)
         p = _softplus(y, FAST)
         carry -= tl.sum(p, 1)
         nearer = _summed(p, to_the_right, PART, FAST) + carry[:, None]
@@ -280,8 +280,8 @@ def _fast(query: Tensor) -> bool:
 
 
 def _gradients(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    made = [empty_heads(tensor, tensor.shape[-1]) for tensor in (query, key, value)]
-    return made[0], made[1], made[2]
+    results = [empty_heads(tensor, tensor.shape[-1]) for tensor in (query, key, value)]
+    return results[0], results[1], results[2]
 
 
 def _remember(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
@@ -291,8 +291,10 @@ def _remember(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> 
 
 def _differentiate(ctx: Any, d_out: Tensor, *_: Any) -> tuple[Tensor | None, ...]:
     query, key, value, total, stop, queries, keys = ctx.saved_tensors
-    made = _stick_breaking_backward(d_out, query, key, value, total, stop, ctx.scale, queries, keys)
-    return *made, None, None, None
+    results = _stick_breaking_backward(
+        d_out, query, key, value, total, stop, ctx.scale, queries, keys
+    )
+    return *results, None, None, None
 
 
 _stick_breaking.register_autograd(_differentiate, setup_context=_remember)
@@ -306,17 +308,17 @@ def triton_stick_breaking(
     queries: Tensor | None = None,
     keys: Tensor | None = None,
 ) -> Tensor:
-    """What stick-breaking attention finds.
+    """Stick-breaking attention.
 
     Args:
         query: b h l k.
         key: b h l k.
         value: b h l v.
-        scale: what q · k is multiplied by.
-        queries: b l int32, a number for each token as a query; None where all see all before them.
-        keys: b l int32, the same as a key; a query sees the keys with its number.
+        scale: factor of q · k.
+        queries: b l int32, a number per token as a query; None if all attend to all before them.
+        keys: b l int32, the same as a key; a query attends to the keys with its number.
     """
-    found: Tensor = _stick_breaking(
+    result: Tensor = _stick_breaking(
         widened(query), widened(key), widened(value), scale, queries, keys
     )[0]
-    return found[..., : value.shape[-1]]
+    return result[..., : value.shape[-1]]

@@ -1,13 +1,13 @@
-"""What the Triton kernels share: tiles of tensors, who may see whom, and which configs to try.
+"""Shared by the Triton kernels: tiles of tensors, masks, and tuning.
 
     b  sequences   h  heads   l  tokens   d  width of a head
 
-Tensors are b h l d with any strides but the last, which is 1, so that views of a projection are
-read where they lie. Documents and padding become two numbers for each token, one as a query and one
-as a key: a query sees the keys whose number is its own.
+Tensors are b h l d with any strides but the last, which is 1, so that views of a projection need no
+copy. Documents and padding become two numbers per token, one as a query and one as a key: a query
+attends to the keys with its number.
 
 Triton has no types, hence the line below. On a machine without a GPU the kernels run in Triton's
-interpreter, where TRITON_INTERPRET=1 asks for it.
+interpreter if TRITON_INTERPRET=1.
 """
 # mypy: disable-error-code="import-not-found,import-untyped,no-untyped-def,untyped-decorator"
 # mypy: allow-untyped-calls
@@ -24,13 +24,13 @@ import triton.language as tl
 from torch import Tensor
 
 NEVER = tl.constexpr(-1.0e30)
-"""A score that has no weight; finite, since infinities would meet in differences."""
+"""The score of masked pairs; finite, since differences of infinities are NaN."""
 
 SHORT = 1024
-"""Lengths below take the first config that is listed; only longer ones are worth tuning for."""
+"""Shorter lengths take the first config; only longer ones are worth tuning for."""
 
 GRAIN = 64
-"""How finely it is said from which key on a query sees any."""
+"""Resolution of the first key that a query attends to."""
 
 
 @triton.jit
@@ -55,12 +55,12 @@ def write_tile(base, strides, batch, head, rows, length, values, WIDTH: tl.const
 
 
 def interpreting() -> bool:
-    """Whether kernels are interpreted, which somebody has asked for."""
+    """Whether kernels run in Triton's interpreter."""
     return os.environ.get("TRITON_INTERPRET") == "1"
 
 
 def _index_by_tensors() -> None:
-    """Let the interpreter count up to a tensor: NumPy 2.4 makes no number of an array of one."""
+    """Let the interpreter's `range` take a tensor, which NumPy 2.4 does not convert."""
     from triton.runtime import interpreter
 
     patch = interpreter._patch_lang_tensor
@@ -77,12 +77,12 @@ if interpreting():
 
 
 def precision(dtype: torch.dtype) -> str:
-    """How products of float32 are to be computed: close to float32, on the matrix units."""
+    """The precision of float32 products: close to float32, on the tensor cores."""
     return "tf32x3" if dtype == torch.float32 else "tf32"
 
 
 def part() -> Any:
-    """The type into which float32 is split for exact products with zeros and ones."""
+    """The type that float32 is split into for exact products with zeros and ones."""
     return tl.float32 if interpreting() else tl.bfloat16
 
 
@@ -91,12 +91,12 @@ def tuned(
     reset: Sequence[str] = (),
     wide: tuple[int, int, int, int] = (32, 32, 4, 2),
 ) -> Any:
-    """A decorator that tries (queries, keys, warps, stages).
+    """A decorator that tunes over (queries, keys, warps, stages).
 
     Args:
-        choices: what to try for long texts; short ones take the first.
-        reset: what a kernel adds to, cleared before every try.
-        wide: the one for float32, and for short texts of wide heads, which need more room.
+        choices: the configs for long texts; short ones take the first.
+        reset: accumulators to clear before every trial.
+        wide: the config for float32, and for short texts with wide heads, which need more memory.
     """
     choices = ((32, 16, 4, 1),) if interpreting() else (*choices, wide)
     configs = [
@@ -121,18 +121,18 @@ def _worth_trying(configs: list[Any], named: dict[str, Any], **given: Any) -> li
 
 
 def launched(query: Tensor, split: str = "QUERIES") -> Callable[[dict[str, int]], tuple[int, int]]:
-    """A program for each block of queries, or keys, of each head."""
+    """A program per block of queries, or keys, of each head."""
     batch, heads, length, _ = query.shape
     return lambda meta: (triton.cdiv(length, meta[split]), batch * heads)
 
 
 def sizes(query: Tensor) -> tuple[int, int, int]:
-    """Heads, length, and whether it is worth tuning for."""
+    """Heads, length, and whether the length is worth tuning for."""
     return query.shape[1], query.shape[2], int(query.shape[2] >= SHORT)
 
 
 def shapes(query: Tensor, value: Tensor, numbers: Tensor | None) -> dict[str, Any]:
-    """What is compiled into a kernel."""
+    """Compile-time constants of a kernel."""
     return {
         "WIDTH": query.shape[-1],
         "VALUES": value.shape[-1],
@@ -147,34 +147,34 @@ def rowed(tensors: Sequence[Tensor]) -> Iterator[Tensor]:
         yield tensor if tensor.stride(-1) == 1 else tensor.contiguous()
 
 
-def widened(tensor: Tensor, least: int = 16) -> Tensor:
-    """With zeros up to the next power of two that a tile can have."""
-    width = max(least, triton.next_power_of_2(tensor.shape[-1]))
+def widened(tensor: Tensor, lowest: int = 16) -> Tensor:
+    """Pad with zeros to the next power of two that a tile can have."""
+    width = max(lowest, triton.next_power_of_2(tensor.shape[-1]))
     missing = width - tensor.shape[-1]
     return torch.nn.functional.pad(tensor, (0, missing)) if missing else tensor
 
 
 def empty_heads(like: Tensor, width: int) -> Tensor:
-    """b h l width, laid out b l h width, as what comes next wants it."""
+    """b h l width, laid out as b l h width, which the output projection reads."""
     batch, heads, length, _ = like.shape
     return like.new_empty(batch, length, heads, width).transpose(1, 2)
 
 
 def first_keys(queries: Tensor, keys: Tensor) -> Tensor:
-    """b l: a key before which a query sees none, from the numbers (b l) of both.
+    """A lower bound of each query's first key (b l), from the numbers (b l) of both.
 
-    A stretch of queries and one of keys have nothing in common where the ranges of their numbers
-    have not; for documents that follow each other that is nearly tight, and right for any others.
+    A block of queries and one of keys share no number if the ranges of their numbers are disjoint.
+    For consecutive documents the bound is nearly tight; it is valid for any others.
     """
     low, high = _ranges(queries)
-    least, most = _ranges(keys)
-    meet = (least[:, None] <= high[:, :, None]) & (most[:, None] >= low[:, :, None])
+    lowest, highest = _ranges(keys)
+    meet = (lowest[:, None] <= high[:, :, None]) & (highest[:, None] >= low[:, :, None])
     first = meet.int().argmax(-1).to(torch.int32) * GRAIN
     return first.repeat_interleave(GRAIN, 1)[:, : queries.shape[1]].contiguous()
 
 
 def _ranges(numbers: Tensor) -> tuple[Tensor, Tensor]:
-    """The least and the greatest number of each stretch."""
+    """The smallest and largest number of each block."""
     missing = -numbers.shape[1] % GRAIN
     if missing:
         last = numbers[:, -1:].expand(-1, missing)

@@ -77,7 +77,8 @@ class Positions(PositionalEncoding):
         return query, key
 
     def bias(self, context: AttentionContext) -> ScoreBias | None:
-        biases = [bias for part in self._all() if (bias := part.bias(context)) is not None]
+        biases = [part.bias(context) for part in self._all()]
+        biases = [bias for bias in biases if bias is not None]
         if len(biases) > 1:
             raise WeftError(
                 f"several encodings of '{self.config.position}' bias the scores",
