@@ -11,7 +11,7 @@ import pytest
 
 import weft
 from weft.compiler.check import check, compare_interpreters
-from weft.interpreter.batched.plan import Plan
+from weft.interpreter.batched.plan import StepPlan
 from weft.interpreter.failures import InterpretersDisagree
 from weft.interpreter.inputs import inputs_by_length
 from weft.programs import LIBRARY
@@ -124,14 +124,14 @@ def test_inputs_that_do_not_halt_are_failures_among_those_that_do() -> None:
 @pytest.fixture
 def broken_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     """A batched interpreter that makes a mistake from the third position on."""
-    right = Plan.run
+    right = StepPlan.run
 
-    def wrong(self: Plan, columns: Any) -> Any:
+    def wrong(self: StepPlan, columns: Any) -> Any:
         new, failed = right(self, columns)
         new["x"] = np.where(np.arange(len(columns["x"])) >= 2, 0, new["x"])
         return new, failed
 
-    monkeypatch.setattr(Plan, "run", wrong)
+    monkeypatch.setattr(StepPlan, "run", wrong)
 
 
 @pytest.mark.usefixtures("broken_batches")
@@ -155,12 +155,12 @@ def test_interpreters_that_disagree_are_a_report_with_the_smallest_input() -> No
 def test_an_error_of_one_interpreter_alone_is_a_difference(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    right = Plan.run
+    right = StepPlan.run
 
-    def failing(self: Plan, columns: Any) -> Any:
+    def failing(self: StepPlan, columns: Any) -> Any:
         return right(self, columns)[0], columns["x"] == 1
 
-    monkeypatch.setattr(Plan, "run", failing)
+    monkeypatch.setattr(StepPlan, "run", failing)
     with pytest.raises(InterpretersDisagree, match="the reference interpreter does not"):
         weft.run_batch(LongSamples, [[1]])
     difference = compare_interpreters(LongSamples(), [1])

@@ -69,7 +69,10 @@ def changed(**values: Any) -> dict[str, Any]:
         (changed(input=["s", "1", "7"]), "cannot be read: KeyError: '7'"),
         (changed(stream={"parity": [0]}), "cannot be read: KeyError: 'done'"),
         (changed(trace={"start": 3}), "cannot be read: TypeError"),
-        (changed(stream=dict.fromkeys(weft.program("parity").variables, [9])), "9 is not a value"),
+        (
+            changed(stream={name: [9] for name in weft.program("parity").variables}),
+            "9 is not a value",
+        ),
     ],
 )
 def test_what_is_not_a_run_of_the_program_is_refused(values: Any, message: str) -> None:

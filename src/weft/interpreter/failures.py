@@ -1,4 +1,4 @@
-"""What goes wrong while a program runs, said the same by both interpreters."""
+"""Errors while a program runs, worded the same in both interpreters."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class StepError(WeftError):
     Attributes:
         layer: the layer, counted from 1.
         position: the position, counted from 0.
-        input: which input of a batch, counted from 0; None where only one was run.
+        input: the number of the input in its batch, counted from 0; None if only one was run.
     """
 
     def __init__(
@@ -47,21 +47,21 @@ class StepError(WeftError):
 
 
 class NotHalted(WeftError):
-    """A program that should halt and has not."""
+    """A program did not halt within its limit of layers."""
 
 
 class InterpretersDisagree(WeftError):
-    """One interpreter fails on an input and the other does not: a mistake in Weft."""
+    """One interpreter fails on an input and the other does not: a bug in Weft."""
 
 
 def shown(program: Program, tokens: Sequence[Any], longest: int = 40) -> str:
-    """An input in quotes, cut where it is long."""
+    """An input in quotes, cut if it is long."""
     text = program.vocabulary.show(tokens)
     return repr(text if len(text) <= longest else text[: longest - 3] + "...")
 
 
 def not_halted(program: Program, tokens: Sequence[Any], limit: int, input: int | None) -> NotHalted:
-    """The program did not come to its end."""
+    """The error for a program that did not halt."""
     number = f"input {input} " if input is not None else "input "
     assert program.definition.halt is not None
     halt = program.definition.halt
@@ -74,7 +74,7 @@ def not_halted(program: Program, tokens: Sequence[Any], limit: int, input: int |
 
 
 def no_layers(program: Program) -> WeftError:
-    """Nothing says how many layers to run."""
+    """The error if nothing says how many layers to run."""
     return WeftError(
         "it has neither a halting condition nor a number of layers",
         subject=program.name,
@@ -83,16 +83,14 @@ def no_layers(program: Program) -> WeftError:
 
 
 def undefined_read(program: Program, head: str, selected: int) -> tuple[str, str]:
-    """What to say where a step reads a head that has no value: message and remedy."""
+    """Message and remedy for a step that reads an undefined head."""
     declared = program.heads[head]
     looks = declared.describe()
     if selected == 0:
         why = f"nothing was selected (it looks for {looks})"
     else:
         why = f"{selected} positions were selected, not one (it looks for {looks})"
-    remedy = (
-        "Test something else first, so that the head is read only where it selects one position"
-    )
+    remedy = "Test something else first, so that the head is read only if it selects one position"
     if declared.query is None and selected == 0:
         remedy = (
             "There is no such neighbour there: test something else first, so "

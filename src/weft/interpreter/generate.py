@@ -22,8 +22,8 @@ def generate(
     """The tokens that a causal program appends to a prompt.
 
     The output at the last position is the number of the next token. It is appended and the program
-    runs again on the whole, until it gives its `stop` token (which is not returned) or `max_tokens`
-    are made.
+    runs again on the longer sequence, until it outputs its `stop` token (which is not returned) or
+    `max_tokens` tokens are generated.
 
     Example:
         >>> import weft
@@ -45,14 +45,16 @@ def generate(
         raise WeftError(
             "there is nothing to continue", subject=program.name, remedy="Give at least one token"
         )
-    made: list[Any] = []
-    while len(made) < max_tokens:
-        output = run(program, [*tokens, *made], layers=layers, max_layers=max_layers).outputs[-1]
+    generated: list[Any] = []
+    while len(generated) < max_tokens:
+        output = run(program, [*tokens, *generated], layers=layers, max_layers=max_layers).outputs[
+            -1
+        ]
         token = program.vocabulary.name(int(output))
         if token == program.stop and program.stop is not None:
             break
-        made.append(token)
-    return made
+        generated.append(token)
+    return generated
 
 
 def _check(program: Program) -> None:

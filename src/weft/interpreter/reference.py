@@ -1,8 +1,8 @@
-"""The reference interpreter: short, exact, one position at a time. It says what a program means.
+"""The reference interpreter: short, exact, one position at a time. It defines what programs mean.
 
-A layer is attention, then the step. All heads read the stream as it stood before the layer; the
-step runs as the ordinary Python that it is; then heads' outputs are cleared. A sequence stops when
-every position has halted.
+A layer is attention, then the step. All heads read the stream as it was before the layer; the step
+is executed as ordinary Python; then heads' outputs are cleared. A sequence stops when every
+position has halted.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ def run(
     Args:
         program: a program, or its class.
         given: text for the program's `encode`, or tokens as the program names them.
-        layers: run this many, unless it halts before; otherwise until it halts.
-        max_layers: after how many layers to give up on a program that should halt.
-        trace: keep every layer's streams, the keys that heads selected, the rules that fired.
-        index: the number to give the input in messages.
+        layers: run this many layers, fewer if the program halts before; by default, until it halts.
+        max_layers: the limit of layers for a program that should halt.
+        trace: record every layer: streams, the positions that heads selected, rules that fired.
+        index: the number of the input in error messages.
 
     Example:
         >>> import weft
@@ -87,7 +87,7 @@ def layer_limit(program: Program, layers: int | None, max_layers: int | None) ->
 
 
 def has_halted(program: Program, stream: Stream) -> bool:
-    """Whether every position has."""
+    """Whether every position has halted."""
     halt = program.definition.halt
     return halt is not None and all(value == halt.value for value in stream[halt.variable])
 
@@ -111,7 +111,7 @@ def _matches(head: Head, stream: Stream, position: int, other: int) -> bool:
 
 
 def aggregate(values: list[Any], numerical: bool) -> Cell:
-    """What a head makes of the values it selected."""
+    """The output of a head, from the values at the positions that it selected."""
     if numerical:
         return mean(values) if values else UNDEFINED
     return values[0] if len(values) == 1 else UNDEFINED
@@ -131,10 +131,10 @@ def attend(program: Program, stream: Stream) -> tuple[Stream, dict[str, Any]]:
     selected: dict[str, tuple[tuple[int, ...], ...]] = {}
     for name, head in program.heads.items():
         numerical = isinstance(program.variables[name].range, Number)
-        found = [select(program, head, stream, i) for i in range(stream.positions)]
+        keys = [select(program, head, stream, i) for i in range(stream.positions)]
         values = stream[head.value]
-        columns[name] = tuple(aggregate([values[j] for j in keys], numerical) for keys in found)
-        selected[name] = tuple(found)
+        columns[name] = tuple(aggregate([values[j] for j in chosen], numerical) for chosen in keys)
+        selected[name] = tuple(keys)
     return stream.replaced(columns), selected
 
 
@@ -159,13 +159,13 @@ def _layer(
 
 
 def step(program: Program, state: dict[str, Any]) -> dict[str, Any]:
-    """The state of one position after the step, heads' outputs as they were."""
+    """The state of one position after the step; heads' outputs are unchanged."""
     if program.listed_rules is not None:
         fired = program.listed_rules.transitions(read_state(program, state))
         if (pair := program.listed_rules.disagreement(fired)) is not None:
-            one, other = (f"`{rule.show(program.variables)}`" for rule in pair)
+            first, second = (f"`{rule.show(program.variables)}`" for rule in pair)
             raise StepFailure(
-                what=f"two rules hold together and disagree: {one}, {other}",
+                what=f"two rules hold together and disagree: {first}, {second}",
                 where=pair[1].where,
                 remedy="Add a constraint to one of them, so that they exclude each other",
             )
@@ -190,10 +190,10 @@ def step(program: Program, state: dict[str, Any]) -> dict[str, Any]:
 
 
 def _execute(program: Program, content: StateContent) -> StepFailure | None:
-    """Execute the step; how it failed, if it did."""
+    """Execute the step; return how it failed, if it did."""
     traced = program._step_has_loop
     try:
-        call_bounded(program.run_step, State(content), traced=traced)
+        call_bounded(program.run_step, StepState(content), traced=traced)
     except UndefinedRead as error:
         return StepFailure(head=error.head, where=_place(error.__traceback__))
     except EndlessLoop as error:
@@ -206,7 +206,7 @@ def _execute(program: Program, content: StateContent) -> StepFailure | None:
 
 
 class UndefinedRead(Exception):
-    """The step read a head that selected nothing it can give."""
+    """The step read an undefined head."""
 
     def __init__(self, head: str) -> None:
         super().__init__(head)
@@ -214,7 +214,7 @@ class UndefinedRead(Exception):
 
 
 class StepFailure(Exception):
-    """A step that failed, before it is known at which position of what."""
+    """A step that failed; where in which run is added by `located`."""
 
     def __init__(
         self,
@@ -254,7 +254,7 @@ class StepFailure(Exception):
 
 @dataclass
 class StateContent:
-    """What stands behind a `State`."""
+    """The content of a `StepState`."""
 
     program: Program
     values: dict[str, Any]
@@ -263,15 +263,15 @@ class StateContent:
     error: WeftError | None = None
 
     def refuse(self, error: WeftError) -> NoReturn:
-        """Fail, whatever handlers the step has."""
+        """Fail, even if the step catches exceptions."""
         self.error = self.error or error
         raise error
 
 
-class State(StateObject):
-    """What `z` is in a step: the variables of one position, by attribute or by name.
+class StepState(StateObject):
+    """The `z` of a step: the variables of one position, by attribute or by name.
 
-    All else that it has is kept behind one name that no variable will have.
+    Everything else is behind one name that no variable can have.
     """
 
     __slots__ = ("__content__",)
@@ -318,9 +318,9 @@ def _unknown(content: StateContent, name: str) -> WeftError:
 
 
 def _last_write(program: Program, state: dict[str, Any], name: str) -> Location | None:
-    """Where the step wrote a variable last; it is run again to find out."""
+    """Where the step last wrote a variable; the step runs again to find out."""
     content = StateContent(program, read_state(program, state), places={})
-    program.run_step(State(content))
+    program.run_step(StepState(content))
     return (content.places or {}).get(name)
 
 
@@ -337,19 +337,19 @@ def _caller() -> Location | None:
 
 
 def _place(traceback: TracebackType | None) -> Location | None:
-    """The innermost line of the step, or of one of its helpers, that an exception came through."""
-    found = None
+    """The innermost line of the step, or of one of its helpers, in a traceback."""
+    place = None
     while traceback is not None:
         code = traceback.tb_frame.f_code
         if code.co_filename not in _OWN_FILES:
             positions = list(code.co_positions())
             line, end, column, stop = positions[traceback.tb_lasti // 2]
             same = line == end
-            found = Location(
+            place = Location(
                 code.co_filename,
                 line or traceback.tb_lineno,
                 column if same else None,
                 stop if same else None,
             )
         traceback = traceback.tb_next
-    return found
+    return place

@@ -1,7 +1,8 @@
-"""The batched interpreter: NumPy over many inputs at once, the same results bit for bit.
+"""The batched interpreter: many inputs at once in NumPy, with bit-identical results.
 
-What it computes is defined by `reference`; where an input fails, that input is run there again, so
-that the error is the same one. `engine` runs the layers, `batch_run` is what comes of it.
+`reference` defines what it computes. If an input fails, the reference interpreter runs that input
+again, so that both raise the same error. `engine` runs the layers, `heads` and `plan` compute
+attention and the step, `results` holds what comes of it.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from numpy.typing import NDArray
 
 from weft.errors import WeftError
 from weft.interpreter import reference
-from weft.interpreter.batched.engine import Batch, Engine, Failed
-from weft.interpreter.batched.results import BatchRun, Moment
+from weft.interpreter.batched.engine import Engine, FirstFailure, RunningBatch
+from weft.interpreter.batched.results import BatchRun, Snapshot
 from weft.interpreter.failures import InterpretersDisagree, not_halted, shown
 from weft.interpreter.inputs import read_input, with_input_number
 from weft.language.frontend import AlwaysFails
@@ -26,7 +27,7 @@ __all__ = ["POSITIONS_AT_ONCE", "BatchRun", "in_parts", "run_batch", "step_codes
 Array = NDArray[Any]
 
 POSITIONS_AT_ONCE = 1 << 16
-"""About how many positions are computed together: as many as stay in a core's cache."""
+"""About how many positions are computed together: as many as fit a core's cache."""
 
 
 def run_batch(
@@ -37,7 +38,7 @@ def run_batch(
     max_layers: int | None = None,
     trace: bool = False,
 ) -> BatchRun:
-    """Run a program on many inputs at once; the arguments are those of `run`.
+    """Run a program on many inputs at once. The arguments are those of `run`.
 
     Example:
         >>> import weft
@@ -55,16 +56,16 @@ def run_batch(
         if not variable.is_head
     }
     ran = np.zeros(len(tokens), np.intp)
-    history: list[list[tuple[Moment, Moment, Moment]]] = []
+    history: list[list[tuple[Snapshot, Snapshot, Snapshot]]] = []
     chunks = np.zeros(len(tokens), np.intp)
     for number, chunk in enumerate(_chunks(bounds)):
         chunks[chunk] = number
-        batch = Batch(engine, chunk, numbers, bounds, results, ran)
+        batch = RunningBatch(engine, chunk, numbers, bounds, results, ran)
         given: dict[str, Any] = {"layers": layers, "max_layers": max_layers}
         try:
             failed = batch.run(limit, must_halt, trace)
         except AlwaysFails:
-            for index, read in enumerate(tokens):  # the first that comes to a layer says why
+            for index, read in enumerate(tokens):  # the first that reaches a layer raises the error
                 reference.run(program, read, index=index, **given)
             raise
         if failed is not None:
@@ -87,7 +88,7 @@ def run_batch(
 def _read_inputs(
     program: Program, inputs: Iterable[str | Iterable[Any]]
 ) -> tuple[list[Sequence[Any]], list[list[int]], Exception | None]:
-    """The inputs up to the first that cannot be read, and what is wrong with that one."""
+    """The inputs up to the first that cannot be read, and the error of that one."""
     tokens, numbers = [], []
     for index, given in enumerate(inputs):
         try:
@@ -100,7 +101,7 @@ def _read_inputs(
 
 
 def _chunks(bounds: Array) -> Iterator[Array]:
-    """The inputs in groups of about as many positions as are computed together."""
+    """Groups of inputs with about as many positions as are computed together."""
     start = 0
     while start < len(bounds) - 1:
         end = int(np.searchsorted(bounds, bounds[start] + POSITIONS_AT_ONCE))
@@ -110,7 +111,11 @@ def _chunks(bounds: Array) -> Iterator[Array]:
 
 
 def _error(
-    program: Program, tokens: list[Sequence[Any]], failed: Failed, limit: int, given: dict[str, Any]
+    program: Program,
+    tokens: list[Sequence[Any]],
+    failed: FirstFailure,
+    limit: int,
+    given: dict[str, Any],
 ) -> Exception:
     """The error that the reference interpreter gives for an input."""
     sequence = failed.sequence
@@ -124,7 +129,7 @@ def _error(
         f"input {sequence} ({shown(program, tokens[sequence])}): the batched interpreter fails and "
         "the reference interpreter does not",
         subject=program.name,
-        remedy="This is a mistake in Weft: please report it with the program",
+        remedy="This is a bug in Weft: please report it with the program",
     )
 
 
@@ -152,7 +157,7 @@ def step_codes(program: Program, codes: Array) -> Array:
 
 
 def in_parts(inputs: Iterable[Sequence[Any]], positions: int) -> Iterator[list[Sequence[Any]]]:
-    """Inputs in groups of about so many positions, to be traced together.
+    """Group inputs so that each group has at most about this many positions.
 
     Example:
         >>> from weft.interpreter.batched import in_parts

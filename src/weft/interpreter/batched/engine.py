@@ -1,4 +1,4 @@
-"""The engine of the batched interpreter: some sequences on their way through the layers.
+"""The engine of the batched interpreter: runs sequences through the layers.
 
 n   positions of all sequences together
 r   sequences
@@ -13,24 +13,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.interpreter.batched.heads import HeadPlan, Layout, layout_of
-from weft.interpreter.batched.plan import Plan, code_type
-from weft.interpreter.batched.results import Moment
+from weft.interpreter.batched.heads import HeadPlan, Segments, segments_of
+from weft.interpreter.batched.plan import StepPlan, code_type
+from weft.interpreter.batched.results import Snapshot
 from weft.language.program import Program
 
 Array = NDArray[Any]
 
 
 @dataclass(frozen=True)
-class Failed:
-    """The first input of a batch that does not come to its end, and why."""
+class FirstFailure:
+    """The first input of a batch that fails; `halts` is false if it only does not halt."""
 
     sequence: int
     halts: bool
 
 
 class Engine:
-    """A program made ready for batches; kept with the program."""
+    """A program prepared for batches."""
 
     def __init__(self, program: Program) -> None:
         self.program = program
@@ -40,22 +40,22 @@ class Engine:
         }
 
     @cached_property
-    def plan(self) -> Plan:
-        """The step, made ready when the first layer is run."""
-        return Plan(self.program)
+    def plan(self) -> StepPlan:
+        """The step, prepared when the first layer runs."""
+        return StepPlan(self.program)
 
     @staticmethod
     def of(program: Program) -> Engine:
-        """The engine of a program, made once."""
+        """The engine of a program, created once and kept with the program."""
         if Engine not in program.derived:
             program.derived[Engine] = Engine(program)
         engine: Engine = program.derived[Engine]
         return engine
 
-    def initial(self, numbers: list[int], layout: Layout) -> tuple[dict[str, Array], Array]:
-        """The first columns, and which positions cannot be initialised."""
+    def initial(self, numbers: list[int], segments: Segments) -> tuple[dict[str, Array], Array]:
+        """The columns before the first layer, and which positions cannot be initialised."""
         tokens = np.asarray(numbers, np.intp)
-        places = np.arange(len(tokens)) - layout.starts[layout.rows]
+        places = np.arange(len(tokens)) - segments.starts[segments.rows]
         failed = np.zeros(len(tokens), bool)
         columns = {}
         for name, variable in self.program.variables.items():
@@ -80,8 +80,8 @@ class Engine:
         return variable.range.codes[value]  # type: ignore[index]
 
 
-class Batch:
-    """Some sequences on their way through the layers."""
+class RunningBatch:
+    """Sequences that run through the layers together."""
 
     def __init__(
         self,
@@ -98,17 +98,17 @@ class Batch:
         lengths = np.asarray([len(numbers[s]) for s in sequences], np.intp)
         self.empty = sequences[lengths == 0]
         self.sequences = sequences[lengths > 0]
-        self.layout = layout_of(lengths[lengths > 0])
+        self.segments = segments_of(lengths[lengths > 0])
         flat = [number for s in self.sequences for number in numbers[s]]
-        self.columns, failed = engine.initial(flat, self.layout)
+        self.columns, failed = engine.initial(flat, self.segments)
         self.numbers: dict[str, Array] = {}
         self.running = np.ones(len(self.sequences), bool)
         self.failed: int | None = None
-        self.history: list[tuple[Moment, Moment, Moment]] = []
+        self.history: list[tuple[Snapshot, Snapshot, Snapshot]] = []
         self._fail(failed)
 
-    def run(self, limit: int, must_halt: bool, trace: bool) -> Failed | None:
-        """Run to the end; the first input that failed, if one did."""
+    def run(self, limit: int, must_halt: bool, trace: bool) -> FirstFailure | None:
+        """Run to the end; return the first input that fails, if one does."""
         self.ran[self.empty] = 0 if self.program.definition.halt is not None else limit
         layer = 0
         self._finish(self._halted(), layer)
@@ -118,23 +118,23 @@ class Batch:
             self._finish(self._halted(), layer)
         unfinished = self.sequences[self.running]
         if must_halt and len(unfinished) and (self.failed is None or unfinished[0] < self.failed):
-            return Failed(int(unfinished[0]), halts=False)
+            return FirstFailure(int(unfinished[0]), halts=False)
         if self.failed is not None:
-            return Failed(self.failed, halts=True)
+            return FirstFailure(self.failed, halts=True)
         self._finish(self.running.copy(), layer)
         return None
 
     def _layer(self, trace: bool) -> None:
-        before = self._moment() if trace else None
+        before = self._snapshot() if trace else None
         for head in self.engine.heads:  # all of them read columns that no head writes
-            found = head.run(self.columns, self.layout)
+            output = head.run(self.columns, self.segments)
             name = head.head.name
-            self.columns[name] = found.codes.astype(self.engine.types[name])
-            if found.numbers is not None:
-                self.numbers[name] = found.numbers
-        attended = self._moment() if trace else None
+            self.columns[name] = output.codes.astype(self.engine.types[name])
+            if output.numbers is not None:
+                self.numbers[name] = output.numbers
+        attended = self._snapshot() if trace else None
         new, failed = self.engine.plan.run(self.columns)
-        for name, codes in new.items():  # a step that fails leaves everything as it was
+        for name, codes in new.items():  # a step that fails changes nothing
             kept = codes if failed is None else np.where(failed, self.columns[name], codes)
             self.columns[name] = kept.astype(self.engine.types[name], copy=False)
         if before is not None and attended is not None:
@@ -142,14 +142,14 @@ class Batch:
                 self.columns[name] = np.full_like(
                     self.columns[name], len(self.program.variables[name])
                 )
-            self.history.append((before, attended, self._moment()))
+            self.history.append((before, attended, self._snapshot()))
         if failed is not None:
             self._fail(failed)
 
-    def _moment(self) -> Moment:
-        return Moment(
+    def _snapshot(self) -> Snapshot:
+        return Snapshot(
             np.where(self.running, self.sequences, -1),
-            self.layout,
+            self.segments,
             dict(self.columns),
             dict(self.numbers),
         )
@@ -161,23 +161,23 @@ class Batch:
             return np.zeros(len(self.sequences), bool)
         range_ = self.program.variables[halt.variable].range
         there = self.columns[halt.variable] == range_.codes[halt.value]
-        return self.running & np.logical_and.reduceat(there, self.layout.starts)
+        return self.running & np.logical_and.reduceat(there, self.segments.starts)
 
     def _fail(self, positions: Array) -> None:
         """Stop the sequences of these positions, and all after the first of them."""
-        rows = self.layout.rows[positions & self.running[self.layout.rows]]
+        rows = self.segments.rows[positions & self.running[self.segments.rows]]
         if len(rows):
             first = int(self.sequences[rows.min()])
             self.failed = first if self.failed is None else min(first, self.failed)
             self.running &= self.sequences < self.failed
 
     def _finish(self, rows: Array, layer: int) -> None:
-        """Keep the results of sequences that are done, and drop them when they are many."""
+        """Store the results of finished sequences; drop them from the batch once they are many."""
         if not rows.any():
             return
-        chosen = rows[self.layout.rows]
-        within = np.arange(len(chosen)) - self.layout.starts[self.layout.rows]
-        target = (self.bounds[self.sequences][self.layout.rows] + within)[chosen]
+        chosen = rows[self.segments.rows]
+        within = np.arange(len(chosen)) - self.segments.starts[self.segments.rows]
+        target = (self.bounds[self.sequences][self.segments.rows] + within)[chosen]
         for name, result in self.results.items():
             result[target] = self.columns[name][chosen]
         self.ran[self.sequences[rows]] = layer
@@ -186,9 +186,9 @@ class Batch:
             self._drop()
 
     def _drop(self) -> None:
-        kept = self.running[self.layout.rows]
+        kept = self.running[self.segments.rows]
         self.columns = {name: column[kept] for name, column in self.columns.items()}
         self.numbers = {name: column[kept] for name, column in self.numbers.items()}
-        self.layout = layout_of(self.layout.lengths[self.running])
+        self.segments = segments_of(self.segments.lengths[self.running])
         self.sequences = self.sequences[self.running]
         self.running = np.ones(len(self.sequences), bool)

@@ -1,7 +1,7 @@
 """Attention over a batch, on codes.
 
-The sequences of a batch lie one after the other in flat columns. A head with neither offsets nor
-causal mask counts the keys of each sequence once; the others look at one offset at a time.
+The sequences of a batch are concatenated in flat columns. A head with neither offsets nor a causal
+mask counts the keys of each sequence once; other heads go through their offsets one by one.
 
     n   positions of all sequences together
     r   sequences
@@ -24,12 +24,12 @@ from weft.language.ranges import Number, Subset
 Array = NDArray[Any]
 
 SHIFTS_KEPT = 16
-"""For how many offsets a layout remembers where they lead."""
+"""For how many offsets `Segments` caches the shifted places."""
 
 
 @dataclass(frozen=True)
-class Layout:
-    """Where sequences lie in the flat columns."""
+class Segments:
+    """Where each sequence lies in the flat columns."""
 
     lengths: Array  # r
     starts: Array  # r
@@ -43,27 +43,27 @@ class Layout:
 
     def shifted(self, offset: int) -> tuple[Array, Array]:
         """For each position, the place `offset` away, and whether it is in the same sequence."""
-        found = self._shifts.get(offset)
-        if found is None:
+        shift = self._shifts.get(offset)
+        if shift is None:
             count = len(self.rows)
             place = np.arange(count) + offset
             inside = (place >= 0) & (place < count)
             place = np.where(inside, place, 0)
-            found = place, inside & (self.rows[place] == self.rows)
+            shift = place, inside & (self.rows[place] == self.rows)
             if len(self._shifts) < SHIFTS_KEPT:
-                self._shifts[offset] = found
-        return found
+                self._shifts[offset] = shift
+        return shift
 
 
-def layout_of(lengths: Array) -> Layout:
-    """The layout of sequences of these lengths, none of them empty."""
+def segments_of(lengths: Array) -> Segments:
+    """The segments of sequences with these lengths, none of them empty."""
     starts = np.concatenate([[0], np.cumsum(lengths)[:-1]]).astype(np.intp)
-    return Layout(lengths, starts, np.repeat(np.arange(len(lengths)), lengths))
+    return Segments(lengths, starts, np.repeat(np.arange(len(lengths)), lengths))
 
 
 @dataclass(frozen=True)
-class Found:
-    """What a head found: codes of a categorical output, or the numbers of a numerical one."""
+class HeadOutput:
+    """A head's output: codes and, if it is numerical, the numbers that they stand for."""
 
     codes: Array
     numbers: Array | None = None
@@ -81,7 +81,7 @@ class HeadPlan:
         self.members = _members(program, head)
         self.undefined = len(self.output)
 
-    def run(self, columns: Mapping[str, Array], layout: Layout) -> Found:
+    def run(self, columns: Mapping[str, Array], segments: Segments) -> HeadOutput:
         """The head's output at every position."""
         value = columns[self.head.value]
         if (
@@ -89,67 +89,71 @@ class HeadPlan:
             and self.head.offsets is not None
             and len(self.head.offsets) == 1
         ):
-            return self._neighbour(value, layout)
+            return self._neighbour(value, segments)
         if self.head.offsets is None and not self.causal:
-            return self._everywhere(columns, value, layout)
-        return self._by_offset(columns, value, layout)
+            return self._everywhere(columns, value, segments)
+        return self._by_offset(columns, value, segments)
 
-    def _neighbour(self, value: Array, layout: Layout) -> Found:
-        """A fixed distance away: a shift."""
+    def _neighbour(self, value: Array, segments: Segments) -> HeadOutput:
+        """A head at one fixed offset: a shift."""
         (offset,) = self.head.offsets or (0,)
-        place, inside = layout.shifted(offset)
+        place, inside = segments.shifted(offset)
         if self.causal and offset > 0:
             inside = np.zeros_like(inside)
-        return self._one(value[place], inside.astype(np.intp))
+        return self._if_single(value[place], inside.astype(np.intp))
 
-    def _everywhere(self, columns: Mapping[str, Array], value: Array, layout: Layout) -> Found:
-        """No mask: sum up each sequence by key, then let every query look its sum up."""
-        key = self._column(columns, self.head.key, layout)
-        query = self._column(columns, self.head.query, layout)
-        place = layout.rows * self.keys + key
-        size = len(layout.lengths) * self.keys
+    def _everywhere(
+        self, columns: Mapping[str, Array], value: Array, segments: Segments
+    ) -> HeadOutput:
+        """A head without a mask: sum each sequence by key, then look up the sum of each query."""
+        key = self._column(columns, self.head.key, segments)
+        query = self._column(columns, self.head.query, segments)
+        place = segments.rows * self.keys + key
+        size = len(segments.lengths) * self.keys
         if isinstance(self.value_range, Number):
             buckets = len(self.value_range)
             counts = np.bincount(place * buckets + value, minlength=size * buckets)
             return self._mean(
-                self._for_query(counts.reshape(-1, self.keys, buckets), query, layout)
+                self._for_query(counts.reshape(-1, self.keys, buckets), query, segments)
             )
         counts = self._for_query(
-            np.bincount(place, minlength=size).reshape(-1, self.keys, 1), query, layout
+            np.bincount(place, minlength=size).reshape(-1, self.keys, 1), query, segments
         )[:, 0]
-        # Where one position was selected, the sum of the values is its value.
+        # If one position was selected, the sum of the values is its value.
         sums = np.bincount(place, weights=value, minlength=size).reshape(-1, self.keys, 1)
-        total = self._for_query(sums, query, layout)[:, 0]
-        return self._one(total.astype(np.intp), counts)
+        total = self._for_query(sums, query, segments)[:, 0]
+        return self._if_single(total.astype(np.intp), counts)
 
-    def _for_query(self, by_key: Array, query: Array, layout: Layout) -> Array:
+    def _for_query(self, by_key: Array, query: Array, segments: Segments) -> Array:
         """Sums per sequence and key (r k b) as each position's query picks them (n b)."""
         if self.members is None:
-            return by_key[layout.rows, query]
+            return by_key[segments.rows, query]
         by_set = np.einsum("sk,rkb->rsb", self.members.astype(by_key.dtype), by_key)
-        found: Array = by_set[layout.rows, query]
-        return found
+        picked: Array = by_set[segments.rows, query]
+        return picked
 
-    def _by_offset(self, columns: Mapping[str, Array], value: Array, layout: Layout) -> Found:
-        """One allowed offset after the other."""
-        key = self._column(columns, self.head.key, layout)
-        query = self._column(columns, self.head.query, layout)
+    def _by_offset(
+        self, columns: Mapping[str, Array], value: Array, segments: Segments
+    ) -> HeadOutput:
+        """A head with a mask: go through the allowed offsets."""
+        key = self._column(columns, self.head.key, segments)
+        query = self._column(columns, self.head.query, segments)
         buckets = len(self.value_range) if isinstance(self.value_range, Number) else 1
         counts = np.zeros((len(value), buckets), np.intp)
         total = np.zeros(len(value), np.intp)
-        everyone = np.arange(len(value))
-        for offset in self._offsets(layout.longest):
-            place, chosen = layout.shifted(offset)
+        positions = np.arange(len(value))
+        for offset in self._offsets(segments.longest):
+            place, chosen = segments.shifted(offset)
             chosen = chosen & self._matches(query, key[place])
             if buckets > 1:
-                counts[everyone[chosen], value[place[chosen]]] += 1
+                counts[positions[chosen], value[place[chosen]]] += 1
             else:
                 counts[:, 0] += chosen
                 total += np.where(chosen, value[place], 0)
         return (
             self._mean(counts)
             if isinstance(self.value_range, Number)
-            else self._one(total, counts[:, 0])
+            else self._if_single(total, counts[:, 0])
         )
 
     def _offsets(self, longest: int) -> Iterable[int]:
@@ -164,18 +168,18 @@ class HeadPlan:
         same: Array = query == key
         return same
 
-    def _column(self, columns: Mapping[str, Array], name: str | None, layout: Layout) -> Array:
-        return columns[name] if name is not None else np.zeros(len(layout.rows), np.uint8)
+    def _column(self, columns: Mapping[str, Array], name: str | None, segments: Segments) -> Array:
+        return columns[name] if name is not None else np.zeros(len(segments.rows), np.uint8)
 
-    def _one(self, value: Array, counts: Array) -> Found:
-        """A value where exactly one position was selected. A number is its own mean there."""
+    def _if_single(self, value: Array, counts: Array) -> HeadOutput:
+        """The selected value if exactly one position was selected, otherwise undefined."""
         if isinstance(self.value_range, Number):
             buckets = np.asarray(self.value_range.values, np.float64)
             return self._read(np.where(counts == 1, buckets[value], np.nan))
-        return Found(np.where(counts == 1, value, self.undefined))
+        return HeadOutput(np.where(counts == 1, value, self.undefined))
 
-    def _mean(self, counts: Array) -> Found:
-        """The mean from how often each bucket (n b) was selected, summed in their order."""
+    def _mean(self, counts: Array) -> HeadOutput:
+        """The mean, from how often each bucket (n b) was selected; summed in bucket order."""
         total = np.zeros(len(counts), np.float64)
         assert isinstance(self.value_range, Number)
         for column, bucket in enumerate(self.value_range.buckets):
@@ -184,15 +188,15 @@ class HeadPlan:
         with np.errstate(divide="ignore", invalid="ignore"):
             return self._read(np.where(chosen > 0, total / chosen, np.nan))
 
-    def _read(self, numbers: Array) -> Found:
-        """Numbers with the codes of their nearest buckets; not-a-number stands for undefined."""
+    def _read(self, numbers: Array) -> HeadOutput:
+        """Numbers with the codes of their nearest buckets; NaN stands for undefined."""
         assert isinstance(self.output.range, Number)
         codes = np.searchsorted(np.asarray(self.output.range.borders), numbers, side="right")
-        return Found(np.where(np.isnan(numbers), self.undefined, codes), numbers)
+        return HeadOutput(np.where(np.isnan(numbers), self.undefined, codes), numbers)
 
 
 def _members(program: Program, head: Head) -> Array | None:
-    """Which keys (columns) each legal set (rows) of a set query selects; None for equality."""
+    """Which keys (columns) each value of a set-valued query (rows) selects; None for equality."""
     if head.query is None or not isinstance(program.variables[head.query].range, Subset):
         return None
     range_ = program.variables[head.query].range

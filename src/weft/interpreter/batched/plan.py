@@ -1,9 +1,9 @@
 """A step as a list of NumPy table look-ups.
 
-Every value is a code (see `language.tables`), so a step is a function of codes. An expression that
-reads variables with few joint values becomes one look-up in one table; a larger one is put together
-from the look-ups of its parts. Failure is a code too, so nothing is computed under a mask: what the
-step computes on the paths it takes is checked at the end.
+Every value is a code (see `language.tables`), so a step is a function of codes. An expression over
+variables with few joint values becomes a look-up in one table; a larger one is composed of the
+look-ups of its parts. Failure is a code too, so nothing is computed under a mask: failures on the
+paths that a step takes are checked at the end.
 
     n   positions, of all sequences of a batch one after the other
 """
@@ -37,7 +37,7 @@ Codes = NDArray[Any]
 Columns = Mapping[str, Codes]
 
 FUSED = 1 << 18
-"""The most entries of a table that several variables index together."""
+"""The largest table that several variables index together, in entries."""
 
 
 def code_type(count: int) -> type[np.unsignedinteger[Any]]:
@@ -47,7 +47,7 @@ def code_type(count: int) -> type[np.unsignedinteger[Any]]:
 
 @dataclass(frozen=True)
 class Store:
-    """What a variable makes of a value assigned to it."""
+    """The value that a variable holds after an assignment, as an expression's function."""
 
     variable: Variable
 
@@ -66,11 +66,11 @@ class Evaluator:
         self._entries: dict[int, Codes] = {}
 
     def codes(self, node: Expression, columns: Columns, memo: dict[int, Codes]) -> Codes:
-        """The code of an expression wherever the columns broadcast to."""
-        found = memo.get(id(node))
-        if found is None:
-            found = memo[id(node)] = self._compute(node, columns, memo)
-        return found
+        """The codes of an expression, in the shape that the columns broadcast to."""
+        codes = memo.get(id(node))
+        if codes is None:
+            codes = memo[id(node)] = self._compute(node, columns, memo)
+        return codes
 
     def _compute(self, node: Expression, columns: Columns, memo: dict[int, Codes]) -> Codes:
         match node:
@@ -91,11 +91,11 @@ class Evaluator:
 
     def entries(self, node: Expression, table: Table) -> Codes:
         """The table of an applied function as an array."""
-        found = self._entries.get(id(node))
-        if found is None:
-            found = np.asarray(table.entries, dtype=code_type(max(table.codes, 1)))
-            self._entries[id(node)] = found
-        return found
+        entries = self._entries.get(id(node))
+        if entries is None:
+            entries = np.asarray(table.entries, dtype=code_type(max(table.codes, 1)))
+            self._entries[id(node)] = entries
+        return entries
 
     def _choice(self, node: Choice, columns: Columns, memo: dict[int, Codes]) -> Codes:
         parts = choice_parts(self.tables, node)
@@ -107,7 +107,7 @@ class Evaluator:
 
 @dataclass(frozen=True)
 class ChoiceParts:
-    """Tables that bring both sides of a choice to common codes; a truth of 2 is a failure."""
+    """Tables that map both branches of a choice to common codes; a truth of 2 is a failure."""
 
     truths: Codes
     then: Codes
@@ -115,7 +115,7 @@ class ChoiceParts:
     failure: int
 
     def pick(self, held: Codes, then: Codes, otherwise: Codes) -> Codes:
-        """The side that the test picks."""
+        """The branch that the test picks."""
         picked = np.where(held == 1, then, otherwise)
         if self.failure >= 0:
             picked = np.where(held == 2, np.asarray(self.failure, picked.dtype), picked)
@@ -157,12 +157,13 @@ def joint(codes: Sequence[Codes], sizes: Sequence[int]) -> Codes:
 
 
 SHARED = 1 << 12
-"""The most entries of a table that is widened to use joint codes that are there already."""
+"""The largest table that is widened to reuse joint codes, in entries."""
 
-Slot = int
+Register = int
+"""The index of an intermediate result."""
 
 
-class Plan:
+class StepPlan:
     """The instructions that compute a step for all positions at once."""
 
     def __init__(self, program: Program) -> None:
@@ -171,17 +172,17 @@ class Plan:
         self.tables = Tables(program.variables)
         self.evaluator = Evaluator(self.tables)
         self._instructions: list[Callable[[list[Codes], Columns], Codes]] = []
-        self._slots: dict[int, Slot] = {}
-        self._indices: dict[tuple[str, ...], Slot] = {}
-        self.new: dict[str, Slot] = {}
-        self.failures: list[Slot] = []
+        self._registers: dict[int, Register] = {}
+        self._indices: dict[tuple[str, ...], Register] = {}
+        self.new: dict[str, Register] = {}
+        self.failures: list[Register] = []
         with deep_recursion():
             for name in updates.written:
                 self._plan_update(name, updates)
             self._plan_failures(updates)
 
     def _plan_update(self, name: str, updates: Updates) -> None:
-        """A slot with the variable's new codes; what it cannot hold is a failure."""
+        """Compute the variable's new codes; a value out of range is a failure."""
         variable = self.variables[name]
         stored = updates.make.apply(Store(variable), updates.values[name])
         table = self.tables.of(stored)
@@ -190,13 +191,13 @@ class Plan:
         lut = np.asarray(
             [*codes, *([out_of_range] if table.fails else [])], code_type(len(variable) + 1)
         )
-        slot = self._mapped(stored, lut)
-        self.new[name] = slot
+        register = self._mapped(stored, lut)
+        self.new[name] = register
         if table.fails:
-            self.failures.append(self._add(lambda slots, _: slots[slot] == out_of_range))
+            self.failures.append(self._add(lambda values, _: values[register] == out_of_range))
 
     def _plan_failures(self, updates: Updates) -> None:
-        """Slots that are true where something that a step computes cannot be computed."""
+        """Compute where an expression on the path of the step cannot be evaluated."""
         groups: list[tuple[set[str], list[Expression]]] = []
         for node in _failing(updates, self.tables):
             names = set(reads(node))
@@ -214,7 +215,7 @@ class Plan:
                 for node in nodes:
                     self.failures.append(self._mapped(node, self._failure_lut(node)))
 
-    def _fused_failures(self, names: list[str], nodes: list[Expression]) -> Slot:
+    def _fused_failures(self, names: list[str], nodes: list[Expression]) -> Register:
         grid, memo = self._grid(names), dict[int, Codes]()
         shape = [self._size(name) for name in names]
         fails = np.zeros(shape, bool)
@@ -229,26 +230,26 @@ class Plan:
         lut[len(table.values) :] = True
         return lut
 
-    def _mapped(self, node: Expression, lut: Codes) -> Slot:
-        """A slot with the codes of an expression, sent through one more table."""
+    def _mapped(self, node: Expression, lut: Codes) -> Register:
+        """A register with the codes of an expression, mapped through a table."""
         names = reads(node)
         if self._count(names) <= FUSED:
             shape = [self._size(name) for name in names]
             codes = np.broadcast_to(self.evaluator.codes(node, self._grid(names), {}), shape)
             return self._lookup(names, lut[codes])
-        source = self._slot(node)
-        return self._add(lambda slots, _: lut[slots[source]])
+        source = self._register(node)
+        return self._add(lambda values, _: lut[values[source]])
 
-    def _slot(self, node: Expression) -> Slot:
-        """The slot with the codes of an expression."""
+    def _register(self, node: Expression) -> Register:
+        """The register with the codes of an expression."""
         if isinstance(node, Written):
-            return self._slot(node.value)
-        found = self._slots.get(id(node))
-        if found is None:
-            found = self._slots[id(node)] = self._plan_node(node)
-        return found
+            return self._register(node.value)
+        register = self._registers.get(id(node))
+        if register is None:
+            register = self._registers[id(node)] = self._plan_node(node)
+        return register
 
-    def _plan_node(self, node: Expression) -> Slot:
+    def _plan_node(self, node: Expression) -> Register:
         names = reads(node)
         if self._count(names) <= FUSED:
             table = self.tables.of(node)
@@ -257,22 +258,24 @@ class Plan:
             return self._plan_choice(node)
         assert isinstance(node, Apply)
         table = self.tables.of(node)
-        sources = [self._slot(source) for source in table.inputs]
+        sources = [self._register(source) for source in table.inputs]
         sizes = [self.tables.of(source).codes for source in table.inputs]
         entries = self.evaluator.entries(node, table)
-        return self._add(lambda slots, _: entries[joint([slots[s] for s in sources], sizes)])
+        return self._add(lambda values, _: entries[joint([values[s] for s in sources], sizes)])
 
-    def _plan_choice(self, node: Choice) -> Slot:
+    def _plan_choice(self, node: Choice) -> Register:
         parts = choice_parts(self.tables, node)
         test = self._mapped(node.test, parts.truths)
         then, otherwise = (
             self._mapped(node.then, parts.then),
             self._mapped(node.otherwise, parts.otherwise),
         )
-        return self._add(lambda slots, _: parts.pick(slots[test], slots[then], slots[otherwise]))
+        return self._add(
+            lambda values, _: parts.pick(values[test], values[then], values[otherwise])
+        )
 
-    def _lookup(self, names: Sequence[str], lut: Codes) -> Slot:
-        """A slot that looks up the joint codes of variables; the table has an axis for each."""
+    def _lookup(self, names: Sequence[str], lut: Codes) -> Register:
+        """A register that looks up the joint codes of variables, one axis of the table each."""
         if not names:
             return self._add(lambda _, columns: np.broadcast_to(lut, _length(columns)))
         wider = self._wider(set(names))
@@ -285,26 +288,26 @@ class Plan:
             names = wider
         flat = np.ascontiguousarray(lut).reshape(-1)
         index = self._index(tuple(names))
-        return self._add(lambda slots, _: flat.take(slots[index]))
+        return self._add(lambda values, _: flat.take(values[index]))
 
     def _wider(self, names: set[str]) -> tuple[str, ...] | None:
-        """Variables whose joint codes are there already and include these, if not too many."""
+        """A superset of these variables whose joint codes are computed already, if it is small."""
         for known in self._indices:
             if names <= set(known) and self._count(known) <= SHARED:
                 return known
         return None
 
-    def _index(self, names: tuple[str, ...]) -> Slot:
+    def _index(self, names: tuple[str, ...]) -> Register:
         """The joint codes of some variables, shared by all tables over them."""
-        found = self._indices.get(names)
-        if found is None:
+        register = self._indices.get(names)
+        if register is None:
             sizes = [self._size(name) for name in names]
-            found = self._indices[names] = self._add(
+            register = self._indices[names] = self._add(
                 lambda _, columns: joint([columns[name] for name in names], sizes)
             )
-        return found
+        return register
 
-    def _add(self, instruction: Callable[[list[Codes], Columns], Codes]) -> Slot:
+    def _add(self, instruction: Callable[[list[Codes], Columns], Codes]) -> Register:
         self._instructions.append(instruction)
         return len(self._instructions) - 1
 
@@ -316,7 +319,7 @@ class Plan:
         return math.prod(self._size(name) for name in names)
 
     def _grid(self, names: Sequence[str]) -> dict[str, Codes]:
-        """Every combination of codes, each variable along an axis of its own."""
+        """Every combination of codes, with one axis per variable."""
         grid = {}
         for axis, name in enumerate(names):
             shape = [1] * len(names)
@@ -325,15 +328,15 @@ class Plan:
         return grid
 
     def run(self, columns: Columns) -> tuple[dict[str, Codes], Codes | None]:
-        """New codes of the variables that change, and where the step fails (None: nowhere)."""
-        slots: list[Codes] = []
+        """The new codes of the variables that change, and where the step fails (None: nowhere)."""
+        values: list[Codes] = []
         for instruction in self._instructions:
-            slots.append(instruction(slots, columns))
+            values.append(instruction(values, columns))
         fails: Codes | None = None
-        for slot in self.failures:
-            if slots[slot].any():
-                fails = slots[slot] if fails is None else fails | slots[slot]
-        return {name: slots[slot] for name, slot in self.new.items()}, fails
+        for register in self.failures:
+            if values[register].any():
+                fails = values[register] if fails is None else fails | values[register]
+        return {name: values[register] for name, register in self.new.items()}, fails
 
 
 def _length(columns: Columns) -> int:
@@ -341,12 +344,12 @@ def _length(columns: Columns) -> int:
 
 
 def _failing(updates: Updates, tables: Tables) -> Iterator[Expression]:
-    """Expressions that fail exactly where a step fails on the way to one of its values."""
+    """Expressions that fail exactly where the step fails while it computes a value."""
     make = updates.make
     nothing = make.constant(None)
     for effect in updates.effects:
         table = tables.of(effect.node)
-        # A choice fails by itself where it stands for a local name that was never assigned.
+        # A choice itself fails if it stands for a local name that was never assigned.
         if not (table.fails if isinstance(effect.node, Choice) else table.own):
             continue
         node = effect.node

@@ -1,4 +1,4 @@
-"""What a program made of a batch: results, and of a traced one every layer.
+"""The results of a batch and, if it was traced, every layer.
 
 n   positions of all sequences together
 r   sequences
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.interpreter import reference
-from weft.interpreter.batched.heads import Layout
+from weft.interpreter.batched.heads import Segments
 from weft.interpreter.trace import Layer, Run, Trace, halting_times
 from weft.language.program import Program, token_numbers
 from weft.language.ranges import UNDEFINED, Undefined, Value
@@ -25,18 +25,18 @@ Array = NDArray[Any]
 
 
 @dataclass(frozen=True)
-class Moment:
-    """The columns of the sequences that were running, at one moment of one layer."""
+class Snapshot:
+    """The columns of a batch at one stage of one layer; a sequence that has ended is -1."""
 
     sequences: Array
-    layout: Layout
+    segments: Segments
     columns: dict[str, Array]
     numbers: dict[str, Array]
 
 
 @dataclass(frozen=True)
 class BatchRun(Sequence[Run]):
-    """What a program made of a batch; indexing gives the `Run` of one input.
+    """The results of a batch; indexing gives the `Run` of one input.
 
     Attributes:
         tokens: the inputs.
@@ -48,7 +48,7 @@ class BatchRun(Sequence[Run]):
     layers: tuple[int, ...]
     _columns: dict[str, Array] = field(repr=False)
     _starts: Array = field(repr=False)
-    _history: list[list[tuple[Moment, Moment, Moment]]] = field(repr=False)
+    _history: list[list[tuple[Snapshot, Snapshot, Snapshot]]] = field(repr=False)
     _chunks: Array = field(repr=False)
 
     def __len__(self) -> int:
@@ -90,40 +90,40 @@ class BatchRun(Sequence[Run]):
         return [self._run(place, traced=False).result for place in range(len(self))]
 
     def states(self, layer: int, stage: str) -> dict[str, Array]:
-        """The codes of every variable at one layer of a traced batch of one chunk.
+        """The codes of every variable at one layer, for a traced batch of one chunk.
 
-        The positions of all sequences that ran this layer, one after the other. `stage` is
-        `attended` or `after`; an undefined head has one code more than it has values.
+        Covers the positions of all sequences that ran this layer, concatenated. `stage` is
+        `attended` or `after`; an undefined head has the code after its last value.
         """
         (history,) = self._history
-        moment = history[layer - 1][1 if stage == "attended" else 2]
-        running = (moment.sequences >= 0)[moment.layout.rows]
-        return {name: column[running] for name, column in moment.columns.items()}
+        snapshot = history[layer - 1][1 if stage == "attended" else 2]
+        running = (snapshot.sequences >= 0)[snapshot.segments.rows]
+        return {name: column[running] for name, column in snapshot.columns.items()}
 
     def averages(self, layer: int) -> dict[str, Array]:
-        """What heads of numbers averaged at one layer, with the positions of `states`.
+        """What heads with a numerical output averaged at one layer, at the positions of `states`.
 
-        Where a head is undefined, the number means nothing.
+        If a head is undefined at a position, the number there means nothing.
         """
         (history,) = self._history
-        moment = history[layer - 1][1]
-        running = (moment.sequences >= 0)[moment.layout.rows]
-        return {name: numbers[running] for name, numbers in moment.numbers.items()}
+        snapshot = history[layer - 1][1]
+        running = (snapshot.sequences >= 0)[snapshot.segments.rows]
+        return {name: numbers[running] for name, numbers in snapshot.numbers.items()}
 
     @property
     def traced(self) -> int:
-        """How many layers `states` has, of a traced batch of one chunk."""
+        """How many layers `states` has, for a traced batch of one chunk."""
         return max((len(history) for history in self._history), default=0)
 
     def observed(self) -> dict[str, set[int]]:
-        """The codes that every variable of a traced batch had anywhere, at any layer."""
+        """The codes that each variable had at any layer of a traced batch."""
         seen: dict[str, set[int]] = {name: set() for name in self.program.variables}
         for name, column in self._columns.items():
             seen[name] |= set(np.unique(column).tolist())
         for history in self._history:
-            for moments in history:
-                for moment in moments:
-                    for name, column in moment.columns.items():
+            for snapshots in history:
+                for snapshot in snapshots:
+                    for name, column in snapshot.columns.items():
                         seen[name] |= set(np.unique(column).tolist())
         return seen
 
@@ -136,9 +136,9 @@ class BatchRun(Sequence[Run]):
             )
             empty = Layer(self.program, nothing, nothing, nothing, unselected)
             layers = [empty] * self.layers[place]
-        for moments in self._history[int(self._chunks[place])]:
-            if place in moments[0].sequences:
-                before, attended, after = (_stream(self.program, m, place) for m in moments)
+        for snapshots in self._history[int(self._chunks[place])]:
+            if place in snapshots[0].sequences:
+                before, attended, after = (_stream(self.program, m, place) for m in snapshots)
                 selected = {
                     name: tuple(
                         reference.select(self.program, head, before, i)
@@ -153,18 +153,17 @@ class BatchRun(Sequence[Run]):
         return Trace(start, tuple(layers), halting_times(self.program, streams))
 
 
-def _stream(program: Program, moment: Moment, sequence: int) -> Stream:
-    """The symbolic stream of one sequence at a moment."""
-    row = int(np.flatnonzero(moment.sequences == sequence)[0])
-    start = moment.layout.starts[row]
-    span = slice(start, start + moment.layout.lengths[row])
+def _stream(program: Program, snapshot: Snapshot, sequence: int) -> Stream:
+    """The symbolic stream of one sequence in a snapshot."""
+    row = int(np.flatnonzero(snapshot.sequences == sequence)[0])
+    start = snapshot.segments.starts[row]
+    span = slice(start, start + snapshot.segments.lengths[row])
 
     def cells(name: str) -> tuple[Value | Undefined, ...]:
         variable = program.variables[name]
-        codes = moment.columns[name][span].tolist()
-        if variable.is_head and name in moment.numbers:
-            found = moment.numbers[name][span].tolist()
-            pairs = zip(codes, found, strict=True)
+        codes = snapshot.columns[name][span].tolist()
+        if variable.is_head and name in snapshot.numbers:
+            pairs = zip(codes, snapshot.numbers[name][span].tolist(), strict=True)
             return tuple(UNDEFINED if c == len(variable) else x for c, x in pairs)
         return tuple(UNDEFINED if c == len(variable) else variable.range.values[c] for c in codes)
 

@@ -1,8 +1,17 @@
-"""How far a trained feed-forward is from the compiled optimum: in function, in rules, in weights.
+"""How far a trained feed-forward is from the compiled optimum: in function, rules and weights.
 
-The compiled optimum is the paper's construction of the rules that fire on D, resets of heads
-included, since a feed-forward that runs in a model must make them. Rules are compared by what they
-say and by what they do on D, weights unit by unit (`reading_weights`).
+The compiled optimum is the paper's construction for the rules that fire on D, resets of heads
+included, since the feed-forward of a model must perform them. Rules are compared by what they say
+and by what they do on D.
+
+Weights are compared unit by unit. Hidden units have no order, so each compiled unit is matched with
+the nearest trained one, the nearest pairs first, and unmatched units count in full. Differences
+that do not change what a unit computes are removed first:
+
+- The scale of a ReLU: units are matched at level 1, as compiled ones have it, and an unmatched unit
+  counts at the scale at which it is smallest. So an idle unit counts next to nothing.
+- A bias that is spread over the values of a variable, one of which always holds: the smallest of
+  their weights is moved into the bias, as in compiled units.
 """
 
 from __future__ import annotations
@@ -12,13 +21,17 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from weft.interpreter.states import Ints, StateSet
+from weft.interpreter.states import Ints, StateSet, code_values
 from weft.language.program import Program, as_program
 from weft.language.rules import Rule
-from weft.theory.extraction.deep import Deep, net_of
-from weft.theory.extraction.guards import Hidden, dimensions, laid_out
-from weft.theory.extraction.rules import Reading, read_rules
-from weft.theory.extraction.unit_distance import apart, norms
+from weft.theory.extraction.networks import (
+    DeepFeedForward,
+    HiddenLayer,
+    dimensions,
+    network_of,
+    stream_vectors,
+)
+from weft.theory.extraction.rules import ExtractedRules, read_rules
 from weft.theory.optimum.derivatives import Penalty
 from weft.theory.optimum.kinks import count_kinks
 from weft.theory.optimum.reconstruction import Construction, Floats, construct
@@ -28,7 +41,7 @@ if TYPE_CHECKING:
     from weft.models.slots import Layout
 
 WITHIN = 0.1
-"""How near every entry of an output must be for it to count as right, as in trace supervision."""
+"""The largest error per entry of an output that counts as right, as in trace supervision."""
 Kind = Literal["recovered", "alike", "extra"]
 
 
@@ -37,21 +50,20 @@ class UnitDistance:
     """How far hidden units are from the compiled ones.
 
     Attributes:
-        reading: what the units are.
-        kinds: for each rule that was read, whether it is the program's as it is (`recovered`), does
-            the same on all of D with other constraints (`alike`), or neither (`extra`).
-        missing: the rules that fire on D of which neither was read.
-        recovered: how many of the rules that fire on D were read from the weights as they are.
-        alike: of the others, how many have a rule in the weights with other constraints, which
-            does the same on all of D.
-        extra: how many rules were read that are none of these.
-        weights_l1: Σ|θ - θ^| over matched units and what is left over.
+        reading: the rules that the units implement.
+        kinds: for each extracted rule, whether it is a rule of the program (`recovered`), does the
+            same on all of D with other constraints (`alike`), or neither (`extra`).
+        missing: the rules that fire on D and have neither.
+        recovered: how many of the rules that fire on D were extracted as they are.
+        alike: how many of the others have an extracted rule that does the same on all of D.
+        extra: how many extracted rules are neither.
+        weights_l1: Σ|θ - θ^| over matched and unmatched units.
         weights_l2: the square root of the sum of squares of the same.
-        compiled_l1: the norm of θ^, to compare with.
-        compiled_l2: the same.
+        compiled_l1: the L1 norm of θ^, for comparison.
+        compiled_l2: the L2 norm of θ^.
     """
 
-    reading: Reading
+    reading: ExtractedRules
     kinds: tuple[Kind, ...]
     missing: tuple[Rule, ...]
     recovered: int
@@ -65,17 +77,17 @@ class UnitDistance:
 
 @dataclass(frozen=True)
 class Distance:
-    """How far weights are from the compiled optimum.
+    """How far a feed-forward is from the compiled optimum.
 
     Attributes:
-        wrong: the share of D whose output is somewhere off by more than `WITHIN`.
-        reconstruction: the mean loss ||f - target||_1 of a state of D.
+        wrong: the share of D with an output entry that is off by more than `WITHIN`.
+        reconstruction: the mean loss ||f - target||_1 per state of D.
         loss: L(θ, D, α) of the trained weights.
-        compiled_loss: the same of the compiled ones, which is the regulariser alone.
+        compiled_loss: the same for the compiled weights, which is the regulariser alone.
         rules: how many rules fire on D.
-        units: how far its units are; None where they are no tests on the stream, and only what
-            the feed-forward does can be compared.
-        unreadable: why there are none; empty where there are.
+        units: how far its units are; None if they do not test the stream, so that only the function
+            can be compared.
+        unreadable: why there are no units; empty if there are.
     """
 
     wrong: float
@@ -88,7 +100,7 @@ class Distance:
 
 
 def distance(
-    feed_forward: FeedForward | Hidden,
+    feed_forward: FeedForward | HiddenLayer,
     layout: Layout,
     program: Program | type[Program],
     states: StateSet,
@@ -100,39 +112,39 @@ def distance(
 
     Example:
         >>> import weft
-        >>> from weft.theory.extraction.distance import distance
         >>> from weft.interpreter.states import states_of
+        >>> from weft.theory.extraction.distance import distance
         >>> parity = weft.program("parity")
         >>> model = weft.compile(parity, level=0).model
-        >>> met = states_of(parity, ["101", "11"])
-        >>> found = distance(model.layers[0].feed_forward, model.layout, parity, met)
-        >>> found.wrong, found.rules, found.units.recovered, found.units.alike
+        >>> states = states_of(parity, ["101", "11"])
+        >>> away = distance(model.layers[0].feed_forward, model.layout, parity, states)
+        >>> away.wrong, away.rules, away.units.recovered, away.units.alike
         (0.0, 7, 6, 1)
     """
     program, penalty = as_program(program), penalty or Penalty(0.01)
-    net = feed_forward if isinstance(feed_forward, Hidden) else net_of(feed_forward)
+    net = feed_forward if isinstance(feed_forward, HiddenLayer) else network_of(feed_forward)
     fired = _fired(construct(program.variables, program.rules, resets=True), states)
     best = _compiled(fired, dimensions(layout, states), net.width)
-    off = _off(net, best, layout, states)
+    sums, largest = _errors(net, best, layout, states)
     weights = states.counts / max(1, states.total)
-    reconstruction = float(weights @ off[0])
+    reconstruction = float(weights @ sums)
     units = None
-    if isinstance(net, Hidden):
+    if isinstance(net, HiddenLayer):
         units = _units(net, best, layout, fired, states, tolerance)
     return Distance(
-        wrong=float(weights @ (off[1] > WITHIN)),
+        wrong=float(weights @ (largest > WITHIN)),
         reconstruction=reconstruction,
         loss=reconstruction * states.total + _regulariser(net, penalty),
         compiled_loss=_regulariser(best, penalty),
         rules=len(fired),
         units=units,
-        unreadable=net.why if isinstance(net, Deep) else "",
+        unreadable=net.reason if isinstance(net, DeepFeedForward) else "",
     )
 
 
 def _units(
-    net: Hidden,
-    best: Hidden,
+    net: HiddenLayer,
+    best: HiddenLayer,
     layout: Layout,
     fired: Construction,
     states: StateSet,
@@ -140,7 +152,7 @@ def _units(
 ) -> UnitDistance:
     reading = read_rules(net, layout, states, tolerance=tolerance)
     kinds, missing, alike = _compare(fired, reading, states)
-    l1, l2 = apart(net, best, layout)
+    l1, l2 = unit_distance(net, best, layout)
     compiled_l1, compiled_l2 = norms(best)
     return UnitDistance(
         reading=reading,
@@ -157,50 +169,50 @@ def _units(
 
 
 def _fired(units: Construction, states: StateSet) -> Construction:
-    fires = count_kinks(units, states).fires
-    kept = tuple(rule for rule, often in zip(units.rules, fires.tolist(), strict=True) if often)
+    fires = count_kinks(units, states).fires.tolist()
+    kept = tuple(rule for rule, count in zip(units.rules, fires, strict=True) if count)
     return Construction(units.variables, kept)
 
 
-def _compiled(units: Construction, places: Ints, width: int) -> Hidden:
-    """The compiled weights in a layout."""
-    at = units.parameters()
+def _compiled(units: Construction, places: Ints, width: int) -> HiddenLayer:
+    """The compiled weights in a stream of some width."""
+    at = units.weights()
     first, second = np.zeros((len(units), width)), np.zeros((width, len(units)))
     first[:, places], second[places] = at.first, at.second
-    return Hidden(first, at.bias, second, np.zeros(width), clipped=True)
+    return HiddenLayer(first, at.bias, second, np.zeros(width), clipped=True)
 
 
-def _off(
-    net: Hidden | Deep, best: Hidden, layout: Layout, states: StateSet
+def _errors(
+    net: HiddenLayer | DeepFeedForward, best: HiddenLayer, layout: Layout, states: StateSet
 ) -> tuple[Floats, Floats]:
-    """For every state, by how much the outputs differ: the sum, and the most."""
-    total, most = np.zeros(len(states)), np.zeros(len(states))
-    for part, vectors in laid_out(layout, states, net.width):
-        apart = np.abs(net.added(vectors) - best.added(vectors))
-        total[part], most[part] = apart.sum(1), apart.max(1, initial=0.0)
-    return total, most
+    """For every state, the sum and the maximum of the errors of the output."""
+    sums, largest = np.zeros(len(states)), np.zeros(len(states))
+    for part, vectors in stream_vectors(layout, states, net.width):
+        errors = np.abs(net.added(vectors) - best.added(vectors))
+        sums[part], largest[part] = errors.sum(1), errors.max(1, initial=0.0)
+    return sums, largest
 
 
-def _regulariser(net: Hidden | Deep, penalty: Penalty) -> float:
+def _regulariser(net: HiddenLayer | DeepFeedForward, penalty: Penalty) -> float:
     each = np.abs if penalty.kind == "l1" else np.square
     return float(penalty.alpha * sum(each(part).sum() for part in net.parts))
 
 
 def _compare(
-    fired: Construction, reading: Reading, states: StateSet
+    fired: Construction, reading: ExtractedRules, states: StateSet
 ) -> tuple[tuple[Kind, ...], tuple[Rule, ...], int]:
-    """What each rule that was read is, which were not, and how many have one alike on all of D."""
-    wanted = {_key(rule): _behaviour(rule, states) for rule in fired.rules}
-    needed = set(wanted.values())
-    mine = [(_key(found.rule), _behaviour(found.rule, states)) for found in reading.rules]
+    """The kind of each extracted rule, the rules that are missing, and how many are alike."""
+    behaviours = {_key(rule): _behaviour(rule, states) for rule in fired.rules}
+    needed = set(behaviours.values())
+    extracted = [(_key(each.rule), _behaviour(each.rule, states)) for each in reading.rules]
     kinds: list[Kind] = [
-        "recovered" if key in wanted else "alike" if does in needed else "extra"
-        for key, does in mine
+        "recovered" if key in behaviours else "alike" if behaviour in needed else "extra"
+        for key, behaviour in extracted
     ]
-    done, keys = {does for _, does in mine}, {key for key, _ in mine}
-    left = [rule for rule in fired.rules if _key(rule) not in keys]
-    missing = tuple(rule for rule in left if wanted[_key(rule)] not in done)
-    return tuple(kinds), missing, len(left) - len(missing)
+    done, keys = {behaviour for _, behaviour in extracted}, {key for key, _ in extracted}
+    others = [rule for rule in fired.rules if _key(rule) not in keys]
+    missing = tuple(rule for rule in others if behaviours[_key(rule)] not in done)
+    return tuple(kinds), missing, len(others) - len(missing)
 
 
 def _key(rule: Rule) -> object:
@@ -210,9 +222,61 @@ def _key(rule: Rule) -> object:
 def _behaviour(rule: Rule, states: StateSet) -> object:
     """What a rule does on D: where it fires, and what it writes there."""
     fires = np.ones(len(states), bool)
-    for place, (name, variable) in enumerate(states.variables.items()):
-        for tested, values in rule.antecedent:
-            if tested == name:
-                codes = [variable.range.codes.get(value, len(variable)) for value in values]
-                fires &= np.isin(states.codes[:, place], codes)
+    for name, values in rule.antecedent:
+        table = [value in values for value in code_values(states.variables[name])]
+        fires &= np.asarray(table)[states.column(name)]
     return np.packbits(fires).tobytes(), rule.variable, rule.new
+
+
+def unit_distance(net: HiddenLayer, best: HiddenLayer, layout: Layout) -> tuple[float, float]:
+    """The L1 and the L2 distance between the units of two feed-forwards."""
+    trained, compiled, sizes = _rows(net, layout), _rows(best, layout), _sizes(net)
+    norms_trained, norms_compiled = np.square(trained).sum(1), np.square(compiled).sum(1)
+    between = norms_trained[:, None] + norms_compiled - 2 * trained @ compiled.T
+    between = np.maximum(between, 0.0)
+    worthwhile = between < sizes[1][:, None] + norms_compiled  # otherwise unmatched is nearer
+    free, wanted = np.ones(len(trained), bool), np.ones(len(compiled), bool)
+    l1 = squares = 0.0
+    for pair in np.argsort(between, axis=None, kind="stable"):
+        unit, rule = divmod(int(pair), len(compiled))
+        if free[unit] and wanted[rule] and worthwhile[unit, rule]:
+            free[unit] = wanted[rule] = False
+            difference = trained[unit] - compiled[rule]
+            l1 += float(np.abs(difference).sum())
+            squares += float(np.square(difference).sum())
+    l1 += float(sizes[0][free].sum() + np.abs(compiled[wanted]).sum())
+    squares += float(sizes[1][free].sum() + np.square(compiled[wanted]).sum())
+    return l1, float(np.sqrt(squares))
+
+
+def norms(net: HiddenLayer) -> tuple[float, float]:
+    """The L1 and the L2 norm of all units."""
+    l1, squares = _sizes(net)
+    return float(l1.sum()), float(np.sqrt(squares.sum()))
+
+
+def _rows(net: HiddenLayer, layout: Layout) -> Floats:
+    """One row per unit: what it reads, its bias, what it writes; ReLUs at level 1."""
+    reads, bias, scale = net.first.copy(), net.bias.copy(), np.ones(len(net.bias))
+    for slot in layout.values():
+        if not slot.is_head:  # exactly one of its dimensions is 1
+            least = reads[:, slot.dimensions].min(1)
+            reads[:, slot.dimensions] -= least[:, None]
+            bias += least
+    if not net.clipped:
+        best = [reads[:, slot.dimensions].max(1) for slot in layout.values()]
+        top = bias + np.sum(best, axis=0)
+        scale = np.where(top > 0, np.maximum(top, 1e-12), 1.0)
+    parts = (reads / scale[:, None], (bias / scale)[:, None], net.second.T * scale[:, None])
+    return np.concatenate(parts, axis=1)
+
+
+def _sizes(net: HiddenLayer) -> tuple[Floats, Floats]:
+    """Sums of magnitudes and of squares per unit; for ReLUs, the least over all scales."""
+    read = np.concatenate([net.first, net.bias[:, None]], axis=1)
+    pairs = [(each(read).sum(1), each(net.second.T).sum(1)) for each in (np.abs, np.square)]
+    if net.clipped:
+        l1, squares = (a + b for a, b in pairs)
+    else:  # the minima of s a + b / s and of s² a + b / s²
+        l1, squares = (2 * np.sqrt(a * b) for a, b in pairs)
+    return l1, squares

@@ -1,8 +1,8 @@
-"""Rules read back out of a feed-forward's weights, found by training or compiled.
+"""Rules extracted from a feed-forward's weights, trained or compiled.
 
-`reading_guards` finds what each hidden unit tests. What units with the same test write together is
-a rule if it takes one value of a variable that the test fixes and puts another (or nothing, for a
-head's output) in its place. So one rule may have several units, and one unit several rules.
+`guards` determines which guard each hidden unit tests. What units with the same guard write
+together is a rule if it removes one value of a variable that the guard fixes and adds another (or
+nothing, for a head's output). So a rule may have several units, and a unit several rules.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from weft.errors import WeftError
 from weft.interpreter.states import StateSet
 from weft.language.ranges import UNDEFINED
 from weft.language.rules import Rule
-from weft.theory.extraction.guards import Bools, Everywhere, Guards, Hidden, OnStates
+from weft.theory.extraction.guards import Bools, Guards, GuardsFromWeights, GuardsOnStates
+from weft.theory.extraction.networks import HiddenLayer, hidden_layer
 from weft.theory.optimum.reconstruction import Floats
 
 if TYPE_CHECKING:
@@ -26,82 +26,51 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class ReadRule:
-    """A rule, and the hidden units that are it."""
+class ExtractedRule:
+    """A rule, and the hidden units that implement it."""
 
     rule: Rule
     units: tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class Unread:
-    """Hidden units that are not a rule, and why."""
+class UnreadUnits:
+    """Hidden units that do not form a rule, and why."""
 
     units: tuple[int, ...]
     why: str
 
 
 @dataclass(frozen=True)
-class Reading:
-    """What a feed-forward's units are.
+class ExtractedRules:
+    """What the units of a feed-forward implement.
 
     Attributes:
-        rules: what could be read; a unit that writes two variables is in two of them.
-        unread: units that are not interpretable as rules.
-        idle: units that write nothing, whatever the state.
-        output_bias: the largest entry of the last bias, which rules do not have.
+        rules: the rules that could be read; a unit that writes two variables is in two of them.
+        unread: units that cannot be interpreted as rules.
+        idle: units that write nothing in any state.
+        output_bias: the largest magnitude in the output bias, which rules do not use.
     """
 
-    rules: tuple[ReadRule, ...]
-    unread: tuple[Unread, ...]
+    rules: tuple[ExtractedRule, ...]
+    unread: tuple[UnreadUnits, ...]
     idle: tuple[int, ...]
     output_bias: float
 
 
-def unreadable(feed_forward: FeedForward) -> str:
-    """Why no rules are read from a feed-forward; empty where they are.
-
-    Units of a second hidden layer test units of the first and not the stream, and other
-    activations have no level that is off.
-    """
-    depth = len(feed_forward.weights) - 1
-    if depth == 1 and feed_forward.activation in ("clipped", "relu"):
-        return ""
-    layers = "one hidden layer" if depth == 1 else f"{depth} hidden layers"
-    return (
-        f"rules are read from one hidden layer of ReLUs, and this has {layers} "
-        f"of '{feed_forward.activation}'"
-    )
-
-
-def hidden_layer(feed_forward: FeedForward) -> Hidden:
-    """The arrays of a feed-forward; it must have one hidden layer of (clipped) ReLUs."""
-    if why := unreadable(feed_forward):
-        raise WeftError(
-            why,
-            remedy="Train or compile it with activation relu or clipped, one hidden width, and "
-            "categorical variables",
-        )
-    arrays = [weight.detach().double().cpu().numpy() for weight in feed_forward.weights]
-    first, second = arrays
-    biases = [bias.detach().double().cpu().numpy() for bias in feed_forward.biases]
-    bias, last = biases or [np.zeros(len(first)), np.zeros(len(second))]
-    return Hidden(first, bias, second, last, feed_forward.activation == "clipped")
-
-
 def read_rules(
-    feed_forward: FeedForward | Hidden,
+    feed_forward: FeedForward | HiddenLayer,
     layout: Layout,
     states: StateSet | None = None,
     *,
     tolerance: float = 0.1,
-) -> Reading:
+) -> ExtractedRules:
     """The rules in a feed-forward's weights.
 
     Args:
         feed_forward: one hidden layer of ReLUs or clipped ReLUs.
         layout: which dimensions of the stream hold which variable.
-        states: read what units do on these, instead of what they would do in every assignment.
+        states: read what units do on these states; by default, on all assignments.
         tolerance: how far levels and written values may be off.
 
     Example:
@@ -112,30 +81,31 @@ def read_rules(
         >>> print(reading.rules[0].rule.show(compiled.program.variables))
         done = 0, parity_left = 1, done_left = 1 => parity: 0 -> 1
     """
-    net = feed_forward if isinstance(feed_forward, Hidden) else hidden_layer(feed_forward)
+    net = feed_forward if isinstance(feed_forward, HiddenLayer) else hidden_layer(feed_forward)
     tests: Guards
     if states is None:
-        tests = Everywhere(net, layout, tolerance)
+        tests = GuardsFromWeights(net, layout, tolerance)
     else:
-        tests = OnStates(net, layout, states, tolerance)
+        tests = GuardsOnStates(net, layout, states, tolerance)
     idle = tests.level * np.abs(net.second).max(0, initial=0.0) < tolerance
     no_test = np.flatnonzero(~idle & ~tests.good).tolist()
-    rules: list[ReadRule] = []
+    rules: list[ExtractedRule] = []
     unread = [
-        Unread((unit,), "it is no test: it has more levels than on and off") for unit in no_test
+        UnreadUnits((unit,), "it is not a test: it has more levels than on and off")
+        for unit in no_test
     ]
     for units in _alike(tests, ~idle & tests.good):
         written = net.second[:, list(units)] @ tests.level[list(units)]
-        found, why = _interpret(tests, layout, units[0], written, tolerance)
-        rules += [ReadRule(rule, units) for rule in found]
-        unread += [Unread(units, why)] if why else []
+        written_rules, why = _interpret(tests, layout, units[0], written, tolerance)
+        rules += [ExtractedRule(rule, units) for rule in written_rules]
+        unread += [UnreadUnits(units, why)] if why else []
     quiet = tuple(np.flatnonzero(idle).tolist())
     bias = float(np.abs(net.output_bias).max(initial=0.0))
-    return Reading(tuple(rules), tuple(unread), quiet, bias)
+    return ExtractedRules(tuple(rules), tuple(unread), quiet, bias)
 
 
 def _alike(tests: Guards, chosen: Bools) -> Iterator[tuple[int, ...]]:
-    """Units with the same test, in the order of their first."""
+    """Units with the same guard, in the order of the first of each."""
     groups: dict[bytes, list[int]] = {}
     for unit in np.flatnonzero(chosen).tolist():
         groups.setdefault(tests.key(unit), []).append(unit)
@@ -145,7 +115,7 @@ def _alike(tests: Guards, chosen: Bools) -> Iterator[tuple[int, ...]]:
 def _interpret(
     tests: Guards, layout: Layout, unit: int, written: Floats, tolerance: float
 ) -> tuple[list[Rule], str]:
-    """The rules of a test with all that is written under it; none, and why, if it is no rule."""
+    """The rules that a guard and what is written under it stand for; if none, the reason."""
     rules = []
     for slot in layout.values():
         amounts = written[slot.dimensions]
@@ -153,19 +123,19 @@ def _interpret(
             continue
         change = _change(slot, amounts, tolerance)
         if change is None:
-            return [], f"what it writes to {slot.name} is no change from one value to another"
+            return [], f"what it writes to {slot.name} does not change one value to another"
         old, new = change
         if tests.passing(unit, slot.name) != (old,):
             return [], f"it writes {slot.name} without testing its old value"
         guard = tests.guard(unit, slot.name)
         if guard is None:
-            return [], "it is on in states that no one guard holds in"
+            return [], "no single guard holds in exactly the states in which it is on"
         rules.append(Rule(guard, slot.name, old, new))
     return rules, "" if rules else "it writes too little"
 
 
 def _change(slot: Slot, amounts: Floats, tolerance: float) -> tuple[int, Any] | None:
-    """(old, new) where the amounts are -1 and +1, or -1 alone for a head."""
+    """(old, new) if the amounts are -1 and +1, or -1 alone for a head; otherwise None."""
     whole = np.rint(amounts)
     if slot.kind != "categorical" or np.abs(amounts - whole).max() > tolerance:
         return None

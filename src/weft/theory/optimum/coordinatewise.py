@@ -1,24 +1,23 @@
 """Whether compiled weights are a strict coordinate-wise local optimum (ALTA paper, B.5 and B.6).
 
 Theorem 2 says that they are if the rules are minimal for D (definition 1) and α is below 1; for
-squared L2, below 1/(2K), K = max(1, max N_j - 1). It holds if definition 1 is read by `weights` or
-`logic`, and is false by `exclusive` (`weft.theory.minimal.minimality`). Theorem 1 says that
-otherwise they are not, and as printed that is false: W1_jk alone does affect the loss where its
-constraint could go, since without b1_j moving too the unit falls below 1 wherever its rule fires.
-Definition 2 as
-printed lets ε be 0, so that nothing satisfies it; here ε ≠ 0. What holds, for α < 1:
+squared L2, below 1/(2K), K = max(1, max N_j - 1). It holds for the readings `weights` and `logic`
+of definition 1, and is false for `exclusive` (`weft.theory.minimal.minimality`). Theorem 1 says
+that otherwise they are not. As printed, that is false: W1_jk alone does affect the loss even if its
+constraint could go, since unless b1_j moves too, the unit falls below 1 wherever its rule fires.
+Definition 2 as printed allows ε = 0, so that nothing satisfies it; here, ε ≠ 0. If α < 1:
 
     strict in every coordinate               if and only if  every rule fires on some state, and
                                              every rule of two or more constraints has a state that
-                                             fails exactly one of them, whichever
+                                             fails exactly one of them
     and along every removal of a constraint  if and only if  no unit and no such constraint can go
                                              without changing what the feed-forward makes of D:
                                              the rules are minimal by `weights`
 
-where the removal of constraint k moves b1_j up and W1_jk down by the same amount; the constraint on
-the old value is part of every rule (B.1) and stays. The page `docs/optimum.md` has the smallest
-counter-example and the proof. Parameters that are zero never fail (lemma 2), so the check looks at
-the others, and stops at the first that does.
+The removal of constraint k moves b1_j up and W1_jk down by the same amount; the constraint on the
+old value is part of every rule (B.1) and stays. `docs/optimum.md` has the smallest counterexample
+and the proof. Parameters that are zero never fail (lemma 2), so the check looks at the others and
+stops at the first that does.
 """
 
 from __future__ import annotations
@@ -46,22 +45,22 @@ from weft.theory.optimum.reconstruction import (
 )
 
 UNITS_AT_ONCE = 1 << 15
-"""How many units are looked at before the next rules are expanded."""
+"""How many units are checked before the next rules are expanded."""
 
 
 @dataclass(frozen=True)
 class Optimum:
-    """The answer; true where the weights are a strict optimum.
+    """Whether the weights are a strict optimum; true if they are.
 
     Attributes:
         offender: the first parameter in which they are not.
-        units: how many units were looked at; all of them, where there is no offender.
+        units: how many units were checked; all of them, if there is no offender.
         states: how many distinct states there are.
-        total: how many there are in D, repeated ones counted.
+        total: how many states D has, repetitions included.
         penalty: the regulariser.
-        removals: whether removals of constraints were looked at as well.
-        reading: of definition 1, by which the rules are minimal or not; None without removals.
-        offence: what can be removed from the rules by `reading`, if anything.
+        removals: whether removals of constraints were checked as well.
+        reading: the reading of definition 1 by which minimality was checked; None without removals.
+        offence: what can be removed from the rules by this reading, if anything.
     """
 
     offender: Offender | None
@@ -90,13 +89,13 @@ def is_strict_coordinate_optimum(
     """Whether a program's compiled feed-forward is a strict optimum of the loss over some inputs.
 
     Args:
-        program: one with categorical variables alone.
+        program: a program with categorical variables only.
         inputs: the inputs whose states make up D.
         alpha: the weight of the regulariser.
         regulariser: `l1`, or `l2` for the sum of squares.
-        removals: look along removals of single constraints of guards too: are the rules minimal?
-        reading: with `removals`, the reading of definition 1 by which rules are minimal.
-        layers: how many to run, for programs that do not halt.
+        removals: also check along removals of single constraints: are the rules minimal?
+        reading: with `removals`, the reading of definition 1.
+        layers: how many layers to run, for programs that do not halt.
 
     Example:
         >>> import weft
@@ -104,8 +103,8 @@ def is_strict_coordinate_optimum(
         >>> parity = weft.program("parity")
         >>> bool(is_strict_coordinate_optimum(parity, ["101", "11"]))
         True
-        >>> found = is_strict_coordinate_optimum(parity, ["1"]).offender
-        >>> found.parameter, found.left, found.right, found.why
+        >>> offender = is_strict_coordinate_optimum(parity, ["1"]).offender
+        >>> offender.parameter, offender.left, offender.right, offender.why
         ('W2[parity=0, 0]', -0.5, -0.5, 'its rule never fires')
     """
     program = as_program(program)
@@ -123,11 +122,11 @@ def check_rules(
     removals: bool = False,
     reading: Reading = "weights",
 ) -> Optimum:
-    """The same for a rule set and states; resets of heads are left out.
+    """Check a rule set over states; resets of heads are left out.
 
-    With `removals`, the rules must be minimal too. By `weights` that is decided along the removals
-    themselves, by the derivatives of the loss: the two are the same. Other readings have no
-    directions of their own, so the definition is checked beside the coordinates.
+    With `removals`, the rules must be minimal too. For `weights` that is equivalent to a strict
+    optimum along the removals themselves, and is decided by the derivatives. The other readings do
+    not correspond to directions, so definition 1 is checked besides the coordinates.
     """
     if removals and reading != "weights":
         single = list(paper_rules(rules))
@@ -139,18 +138,21 @@ def check_rules(
     seen = 0
     while block := tuple(itertools.islice(expanded, UNITS_AT_ONCE)):
         units = Construction(states.variables, block)
-        found = next(offenders(units, states, penalty, removals=removals, first=seen), None)
+        offender = next(offenders(units, states, penalty, removals=removals, first=seen), None)
         seen += len(block)
-        if found is not None:
-            return Optimum(found, seen, len(states), states.total, penalty, removals, of_definition)
+        if offender is not None:
+            return Optimum(
+                offender, seen, len(states), states.total, penalty, removals, of_definition
+            )
     return Optimum(None, seen, len(states), states.total, penalty, removals, of_definition)
 
 
 def alpha_limit(rules: Iterable[Rule], states: StateSet, kind: Regulariser = "l1") -> float:
-    """The weights are a strict optimum for every α below this, and for no greater one.
+    """The largest α below which the weights are a strict optimum.
 
-    It is min F_j and 2 Z_j (L1), F_j / 2 and Z_j / (N_j - 1) (squared L2), over rules that fire F_j
-    times and have Z_j states that fail one constraint, Z_j for rules of two or more constraints.
+    Rule j fires F_j times and has Z_j states that fail exactly one of its N_j constraints. The
+    limit is the minimum of F_j and 2 Z_j (L1), or of F_j / 2 and Z_j / (N_j - 1) (squared L2); the
+    terms in Z_j only for rules of two or more constraints.
 
     Example:
         >>> import weft

@@ -1,16 +1,16 @@
-"""On how many states of D each unit is at a kink of σ: all that the derivatives depend on.
+"""How many states of D put each unit at a kink of σ: all that the derivatives depend on.
 
-A unit's pre-activation is g_j = 1 where its rule is satisfied, 0 where exactly one constraint
-fails, and negative elsewhere (eq. 11). A small change of it moves the output only at 1, downwards,
-and at 0, upwards. So the derivatives of every parameter are made of two counts, and of the same
-counts among the states in which some dimension is 1.
+At the compiled weights, a unit's pre-activation g_j is 1 if its rule holds, 0 if exactly one
+constraint fails, and negative otherwise (eq. 11). A small change moves the output only at 1,
+downwards, and at 0, upwards. So the derivatives of every parameter follow from two counts, and from
+the same counts among the states in which some dimension is 1.
 
-Nothing is compared unit by unit and state by state. Rules that test the same variables form a
-group. The states are added up by their values of these variables, and of all but one of them:
+Units and states are not compared one by one. Rules that test the same variables form a group, and
+states are counted by their values of these variables, and of all but one of them:
 
     fires_j = M_j,   near_jk = M_j without constraint k - M_j,   near_j = Σ_k near_jk
 
-where M counts the states that meet a set of constraints.
+M counts the states that meet a set of constraints.
 """
 
 from __future__ import annotations

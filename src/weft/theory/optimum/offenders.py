@@ -1,7 +1,7 @@
-"""The parameters of compiled weights in which they are no strict minimum, each with its reason.
+"""The parameters in which compiled weights are not a strict minimum, each with the reason.
 
 Parameters that are zero never fail: the reconstruction loss cannot fall and the regulariser rises
-(lemma 2). So every unit has a few that may: two of W2, one of W1 for each constraint, and b1.
+(lemma 2). So each unit has few that may: two of W2, one of W1 per constraint, and b1.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from weft.theory.optimum.reconstruction import Construction, Floats
 
 @dataclass(frozen=True)
 class Offender:
-    """A parameter in which the weights are no strict minimum.
+    """A parameter in which the weights are not a strict minimum.
 
     Attributes:
         parameter: its name, with the value that it reads or writes: `W2[done=1, 3]`.
         unit: the hidden unit that it belongs to, rules counted from 0.
         rule: the rule of that unit, with one value per constraint.
-        weight: what it is in the compiled weights; of a removal, that of W1.
+        weight: its value in the compiled weights; for a removal, that of W1.
         left: the left derivative of the loss, which should be negative.
         right: the right derivative, which should be positive.
         why: what is missing in D.
@@ -50,22 +50,22 @@ def offenders(
     removals: bool = False,
     first: int = 0,
 ) -> Iterator[Offender]:
-    """All parameters in which the weights are no strict minimum, unit by unit."""
+    """All parameters in which the weights are not a strict minimum, unit by unit."""
     counts = count_kinks(units, states)
-    tables = [*_writing(units, counts, penalty), *_reading(units, counts, penalty)]
-    tables.append(_Table("b1", *bias_derivatives(units, counts, penalty), weight=None))
+    kinds = [*_writing(units, counts, penalty), *_reading(units, counts, penalty)]
+    kinds.append(_ParameterKind("b1", *bias_derivatives(units, counts, penalty), weight=None))
     if removals:
-        tables += _removing(units, counts, penalty)
-    wrong = np.stack([~penalty.is_strict(table.left, table.right) for table in tables])
-    wrong &= np.stack([table.exists(units) for table in tables])
+        kinds += _removing(units, counts, penalty)
+    wrong = np.stack([~penalty.is_strict(kind.left, kind.right) for kind in kinds])
+    wrong &= np.stack([kind.exists(units) for kind in kinds])
     for unit in np.flatnonzero(wrong.any(0)).tolist():
         for place in np.flatnonzero(wrong[:, unit]).tolist():
-            yield tables[place].offender(units, counts, unit, first)
+            yield kinds[place].offender(units, counts, unit, first)
 
 
 @dataclass(frozen=True, eq=False)
-class _Table:
-    """Both derivatives in one kind of parameter, of which every unit has at most one.
+class _ParameterKind:
+    """Both derivatives in one kind of parameter; every unit has at most one of each kind.
 
     `place` is a place in the antecedent for W1 and removals, the old (0) or new (1) value for W2.
     """
@@ -77,13 +77,13 @@ class _Table:
     place: int = 0
 
     def exists(self, units: Construction) -> NDArray[np.bool_]:
-        """Which units have this parameter, not zero."""
+        """Which units have this parameter with a value other than zero."""
         if self.kind == "b1":
             return np.ones(len(units), bool)
         if self.kind == "W2":
             return np.asarray(units.strength > 0)
         last = units.constraints if self.kind == "W1" else units.constraints - 1
-        return np.asarray(self.place < last)  # the last constraint is that on the old value
+        return np.asarray(self.place < last)  # the last constraint is the one on the old value
 
     def offender(self, units: Construction, counts: KinkCounts, unit: int, first: int) -> Offender:
         rule, number = units.rules[unit], first + unit
@@ -118,25 +118,27 @@ class _Table:
         return "too few states weigh against the regulariser"
 
 
-def _writing(units: Construction, counts: KinkCounts, penalty: Penalty) -> Iterator[_Table]:
+def _writing(units: Construction, counts: KinkCounts, penalty: Penalty) -> Iterator[_ParameterKind]:
     """W2: -1 for the old value, +1 for the new one (lemma 4)."""
     for place, weight in enumerate((-1.0, 1.0)):
         weights = np.full(len(units), weight)
         left, right = one_sided(penalty, weights, counts.fires, counts.fires)
-        yield _Table("W2", left, right, weight, place)
+        yield _ParameterKind("W2", left, right, weight, place)
 
 
-def _reading(units: Construction, counts: KinkCounts, penalty: Penalty) -> Iterator[_Table]:
+def _reading(units: Construction, counts: KinkCounts, penalty: Penalty) -> Iterator[_ParameterKind]:
     """W1: 1 for each constraint (lemma 6). Wherever a rule fires, its constraints hold."""
     ones = np.ones(len(units))
     for place in range(units.reads.shape[1]):
         rising = units.strength * (counts.near - counts.near_by[:, place])
         left, right = one_sided(penalty, ones, units.strength * counts.fires, rising)
-        yield _Table("W1", left, right, 1.0, place)
+        yield _ParameterKind("W1", left, right, 1.0, place)
 
 
-def _removing(units: Construction, counts: KinkCounts, penalty: Penalty) -> Iterator[_Table]:
-    """Along b1_j + ε, W1_jk - ε: only states that fail constraint k change g, at 0 upwards.
+def _removing(
+    units: Construction, counts: KinkCounts, penalty: Penalty
+) -> Iterator[_ParameterKind]:
+    """Along b1_j + ε, W1_jk - ε, g changes only in states that fail constraint k, at 0 upwards.
 
     A rule cannot lose the constraint on its own variable's old value (B.1), so that one stays.
     """
@@ -145,4 +147,4 @@ def _removing(units: Construction, counts: KinkCounts, penalty: Penalty) -> Iter
         rising = units.strength * counts.near_by[:, place]
         left = penalty.left(bias) - penalty.right(ones)
         right = penalty.right(bias) - penalty.left(ones) + rising
-        yield _Table("removal", left, right, 1.0, place)
+        yield _ParameterKind("removal", left, right, 1.0, place)

@@ -4,8 +4,8 @@
     W1_jk = [constraint k is in rule j],   b1_j = 1 - N_j,   W2: -1 old, +1 new value    (8 to 10)
     L(θ, D, α) = α R(θ) + Σ_n ||f(θ, z^n) - f(θ^, z^n)||_1                               (15, 17)
 
-R is the sum of magnitudes of W1, b1 and W2, or of their squares (the remark of B.6). One hidden
-unit a rule, rules with one value per constraint; resets of heads' outputs are left out (B.1).
+R is the sum of magnitudes of W1, b1 and W2, or of their squares (remark in B.6). There is one
+hidden unit per rule, and one value per constraint; resets of heads' outputs are left out (B.1).
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ Regulariser = Literal["l1", "l2"]
 
 
 @dataclass(frozen=True, eq=False)
-class Parameters:
-    """θ = <W1, b1, W2>, or something for each entry of it."""
+class Weights:
+    """θ = <W1, b1, W2>, or one number for each of its entries."""
 
     first: Floats
     bias: Floats
@@ -56,7 +56,7 @@ class Construction:
 
     Attributes:
         variables: the program's variables; their values are the dimensions, side by side.
-        rules: one a unit, each with one value per constraint.
+        rules: one per unit, each with one value per constraint.
     """
 
     variables: Mapping[str, Variable]
@@ -73,7 +73,7 @@ class Construction:
 
     @property
     def width(self) -> int:
-        """N_Z: how many dimensions there are."""
+        """N_Z: the number of dimensions."""
         return sum(len(variable) for variable in self.variables.values())
 
     def dimension(self, name: str, value: Any) -> int:
@@ -91,17 +91,17 @@ class Construction:
 
     @cached_property
     def reads(self) -> Ints:
-        """For every unit the dimensions of its constraints; filled up with -1."""
+        """For every unit the dimensions of its constraints, padded with -1."""
         longest = max((len(rule.antecedent) for rule in self.rules), default=0)
-        found = np.full((len(self), longest), -1, np.int64)
+        reads = np.full((len(self), longest), -1, np.int64)
         for unit, rule in enumerate(self.rules):
             for place, (name, (value,)) in enumerate(rule.antecedent):
-                found[unit, place] = self.dimension(name, value)
-        return found
+                reads[unit, place] = self.dimension(name, value)
+        return reads
 
     @cached_property
     def constraints(self) -> Ints:
-        """N_j: how many constraints each rule has."""
+        """N_j: the number of constraints of each rule."""
         count: Ints = (self.reads >= 0).sum(1)
         return count
 
@@ -112,7 +112,7 @@ class Construction:
 
     @cached_property
     def writes(self) -> tuple[Ints, Ints]:
-        """For every unit the dimensions of the old and of the new value; -1 where it has none."""
+        """For every unit the dimensions of the old and the new value; -1 if there is none."""
         old = [self.dimension(rule.variable, rule.old) for rule in self.rules]
         new = [-1 if r.is_reset else self.dimension(r.variable, r.new) for r in self.rules]
         return np.array(old, np.int64), np.array(new, np.int64)
@@ -123,7 +123,7 @@ class Construction:
         old, new = self.writes
         return np.where(old == new, 0, np.where(new < 0, 1, 2)).astype(np.int64)
 
-    def parameters(self) -> Parameters:
+    def weights(self) -> Weights:
         """θ^ (eq. 8 to 10)."""
         units = np.arange(len(self))
         first = np.zeros((len(self), self.width))
@@ -134,7 +134,7 @@ class Construction:
         second[old, units] -= 1.0
         kept = new >= 0
         second[new[kept], units[kept]] += 1.0
-        return Parameters(first, self.biases, second)
+        return Weights(first, self.biases, second)
 
 
 def require_categorical(program: Program) -> None:
@@ -151,7 +151,7 @@ def require_categorical(program: Program) -> None:
 
 
 def paper_rules(rules: Iterable[Rule], *, resets: bool = False) -> Iterator[Rule]:
-    """Rules in the form of the paper: one value per constraint, without the resets of heads.
+    """Expand rules to the paper's form: one value per constraint, without the resets of heads.
 
     Example:
         >>> import weft
@@ -184,8 +184,6 @@ def construct(
     return Construction(variables, tuple(paper_rules(rules, resets=resets)))
 
 
-def reconstruction_loss(
-    parameters: Parameters, target: Floats, vectors: Floats, counts: Ints
-) -> float:
-    """Σ_n ||f(θ, z^n) - target^n||_1 (eq. 15), each distinct state as often as it occurs."""
-    return float(counts @ np.abs(parameters.outputs(vectors) - target).sum(1))
+def reconstruction_loss(weights: Weights, target: Floats, vectors: Floats, counts: Ints) -> float:
+    """Σ_n ||f(θ, z^n) - target^n||_1 (eq. 15); each distinct state counts as often as it occurs."""
+    return float(counts @ np.abs(weights.outputs(vectors) - target).sum(1))

@@ -6,8 +6,8 @@ from typing import Any
 
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
-
 from optimum_oracles import Plain, exclusive
+
 from weft.errors import Location
 from weft.language.program import Variable
 from weft.language.ranges import UNDEFINED, categorical

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from optimum_oracles import compiled, embed, is_strict, plain
 
 import weft
-from optimum_oracles import compiled, embed, is_strict, plain
 from random_programs import batches, few, many, programs
 from weft.language.ranges import Categorical
 from weft.theory.optimum.coordinatewise import is_strict_coordinate_optimum

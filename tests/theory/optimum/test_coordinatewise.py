@@ -145,7 +145,7 @@ def test_addition_has_derivatives_for_all_of_its_parameters() -> None:
     program, _, states = sampled("addition")
     units = construct(program.variables, program.rules)
     found = derivatives(units, states, Penalty(0.5))
-    z, at = states.one_hot(), units.parameters()
+    z, at = states.one_hot(), units.weights()
     assert found.left.first.shape == at.first.shape == (16420, 89)
     for unit in np.random.default_rng(0).integers(0, len(units), 40):
         g = z @ at.first[unit] + at.bias[unit]

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from traced_rules import SMALL, samples, traced
 
 import weft
 from random_programs import batches, programs
@@ -16,38 +17,12 @@ from weft.compiler.check import check
 from weft.compiler.proof import prove
 from weft.compiler.run import input_numbers, run_model
 from weft.errors import WeftError
+from weft.interpreter import states as states_module
 from weft.interpreter.trace import read_state
 from weft.language.rules import Rule
-from weft.programs import LIBRARY
 from weft.theory import fired_resets, fired_rules, is_minimal, minimal_program, observe
-from weft.theory.minimal import observation as firing_module
 from weft.theory.minimal.minimise import count_constraints
 from weft.theory.minimal.restriction import default_value
-
-SMALL = (
-    "parity", "parity-absolute", "parity-sum", "addition", "turing", "sort", "dyck",
-    "tree-traversal", "histogram", "breadth-first", "induction-head", "anbn", "reverse-absolute",
-)  # fmt: skip
-
-
-def samples(name: str, count: int = 12, seed: int = 0) -> list[Sequence[Any]]:
-    program, rng = weft.program(name), random.Random(seed)
-    return [program.sample(rng, rng.randint(1, LIBRARY[name].longest)) for _ in range(count)]
-
-
-def traced(program: weft.Program, tokens: Sequence[Any]) -> tuple[set[Rule], set[Rule]]:
-    """The rules and resets that fire in a run of the reference interpreter, with single values."""
-    rules, resets = set(), set()
-    trace = weft.run(program, tokens, trace=True).trace
-    assert trace is not None
-    for layer in trace.layers:
-        for position, fired in enumerate(layer.fired):
-            state = read_state(program, layer.attended.at(position))
-            for rule in fired:
-                guard = tuple((name, (state[name],)) for name, _ in rule.guard)
-                single = Rule(guard, rule.variable, rule.old, rule.new)
-                (resets if rule.is_reset else rules).add(single)
-    return rules, resets
 
 
 @pytest.mark.parametrize("name", SMALL)
@@ -214,26 +189,10 @@ def test_a_form_with_sets_says_more_than_was_seen() -> None:
     assert [weft.run(each.program, "111").result for each in (single, sets)] == [0, 1]
 
 
-def test_assignments_that_are_too_many_for_a_table_are_sorted(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    program, given_ = weft.program("addition"), samples("addition")
-    before = observe(program, given_)
-    for dense, word in ((0, 1 << 62), (0, 1 << 8)):
-        monkeypatch.setattr(firing_module, "DENSE", dense)
-        monkeypatch.setattr(firing_module, "WORD", word)
-        after = observe(program, given_)
-        assert set(fired_rules(after)) == set(fired_rules(before))
-        for name, states in before.states.items():
-            assert {tuple(s.items()) for s in states} == {
-                tuple(s.items()) for s in after.states[name]
-            }
-
-
 def test_many_parts_are_one(monkeypatch: pytest.MonkeyPatch) -> None:
     program, given_ = weft.program("dyck"), ["", *samples("dyck"), ""]
     whole = observe(program, given_)
-    monkeypatch.setattr(firing_module, "POSITIONS_AT_ONCE", 7)
+    monkeypatch.setattr(states_module, "POSITIONS_AT_ONCE", 7)
     assert fired_rules(observe(program, given_)) == fired_rules(whole)
     assert observe(program, given_).layers == whole.layers
 

@@ -71,7 +71,7 @@ def test_every_derivative_is_the_slope_of_the_loss_of_new_rule_sets(
 @given(instances())
 def test_the_weights_are_those_of_the_paper(instance: Instance) -> None:
     units, states, weights, z = unpack(instance)
-    mine = units.parameters()
+    mine = units.weights()
     np.testing.assert_array_equal(mine.first, weights.first)
     np.testing.assert_array_equal(mine.bias, weights.bias)
     np.testing.assert_array_equal(mine.second, weights.second)

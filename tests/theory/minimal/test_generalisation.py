@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_minimal_programs import SMALL, samples, traced
+from traced_rules import SMALL, samples, traced
 
 import scan_files
 import weft

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from test_reading import arrays, keys, parity_states
+from compiled_parity import arrays, keys, parity_states
 
 import weft
 from weft.interpreter.states import StateSet
@@ -15,7 +15,7 @@ from weft.language.ranges import UNDEFINED
 from weft.models import Layout, TransformerConfig
 from weft.models.feed_forward import FeedForward
 from weft.theory.extraction.distance import distance
-from weft.theory.extraction.guards import Hidden
+from weft.theory.extraction.networks import HiddenLayer
 from weft.theory.optimum.derivatives import Penalty
 
 
@@ -120,7 +120,7 @@ def test_weights_that_are_the_same_function_by_scale_and_spread_are_at_no_distan
         first[:, layout[name].dimensions] += shift[:, None]
         bias = bias - shift
     scale = np.ones(7) if clipped else rng.uniform(0.3, 3.0, 7)
-    net = Hidden(first * scale[:, None], bias * scale, second / scale, last, clipped)
+    net = HiddenLayer(first * scale[:, None], bias * scale, second / scale, last, clipped)
     found = distance(net, layout, program, states)
     assert found.reconstruction < 1e-9
     assert found.units is not None
@@ -132,7 +132,7 @@ def test_a_relu_that_is_left_over_counts_at_its_smallest_scale() -> None:
     program, states, layout, (first, second, bias, last) = compiled_parity()
     rng = np.random.default_rng(1)
     own = [rng.normal(size=(1, len(last))), rng.normal(size=1) - 9, rng.normal(size=(len(last), 1))]
-    net = Hidden(np.concatenate([first, own[0]]), np.concatenate([bias, own[1]]),
+    net = HiddenLayer(np.concatenate([first, own[0]]), np.concatenate([bias, own[1]]),
                  np.concatenate([second, own[2]], axis=1), last, False)  # fmt: skip
     found = distance(net, layout, program, states).units
     assert found is not None
@@ -149,7 +149,7 @@ def test_a_relu_that_is_left_over_counts_at_its_smallest_scale() -> None:
 def test_a_rule_that_no_unit_is_is_missing(gone: int) -> None:
     program, states, layout, (first, second, bias, last) = compiled_parity()
     left = [unit for unit in range(7) if unit != gone]
-    net = Hidden(first[left], bias[left], second[:, left], last, True)
+    net = HiddenLayer(first[left], bias[left], second[:, left], last, True)
     found = distance(net, layout, program, states)
     units = found.units
     assert units is not None

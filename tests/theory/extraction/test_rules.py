@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from compiled_parity import Key, arrays, keys, parity_states
 from hypothesis import given
 from hypothesis import strategies as st
-
-import weft
 from optimum_oracles import compiled as compiled_weights
 from optimum_oracles import embed
 from random_rule_sets import Instance, few, instances, variables
+
+import weft
 from weft.interpreter.inputs import valid_inputs
 from weft.interpreter.states import StateSet, states_of
 from weft.language.program import Variable
@@ -23,19 +24,13 @@ from weft.language.ranges import UNDEFINED
 from weft.models import Layout, Slot, TransformerConfig
 from weft.models.feed_forward import FeedForward
 from weft.theory.extraction.distance import distance
-from weft.theory.extraction.guards import Hidden
-from weft.theory.extraction.rules import Reading, read_rules
+from weft.theory.extraction.networks import HiddenLayer
+from weft.theory.extraction.rules import ExtractedRules, read_rules
 from weft.theory.optimum.derivatives import Penalty
 from weft.theory.optimum.reconstruction import paper_rules
 
-Key = tuple[frozenset[Any], str, Any]
 
-
-def keys(rules: Any) -> Counter[Key]:
-    return Counter((frozenset(r.antecedent), r.variable, r.new) for r in rules)
-
-
-def read_keys(reading: Reading) -> Counter[Key]:
+def read_keys(reading: ExtractedRules) -> Counter[Key]:
     return keys(found.rule for found in reading.rules)
 
 
@@ -65,7 +60,9 @@ def assignments(declared: dict[str, Variable]) -> list[dict[str, Any]]:
     return [dict(zip(declared, row, strict=True)) for row in itertools.product(*columns)]
 
 
-def disguised(net: Hidden, declared: dict[str, Variable], rng: np.random.Generator) -> Hidden:
+def disguised(
+    net: HiddenLayer, declared: dict[str, Variable], rng: np.random.Generator
+) -> HiddenLayer:
     """The same function: units shuffled, scaled and split, biases spread over slots; then noise."""
     first, bias, second = net.first.copy(), net.bias.copy(), net.second.copy()
     start = 0
@@ -83,7 +80,7 @@ def disguised(net: Hidden, declared: dict[str, Variable], rng: np.random.Generat
     first, bias = np.repeat(first, 2, 0)[order], np.repeat(bias, 2)[order]
     second = np.concatenate([[0.75 * column, 0.25 * column] for column in second.T])[order].T
     noisy = [part + rng.uniform(-0.002, 0.002, part.shape) for part in (first, bias, second)]
-    return Hidden(*noisy, net.output_bias, net.clipped)
+    return HiddenLayer(*noisy, net.output_bias, net.clipped)
 
 
 @few
@@ -93,16 +90,18 @@ def test_rules_in_disguise_are_read(instance: Instance, clipped: bool, seed: int
     if not rules:
         return
     weights = compiled_weights(declared, rules)
-    plain = Hidden(weights.first, weights.bias, weights.second, np.zeros(len(weights.second)), True)
+    plain = HiddenLayer(
+        weights.first, weights.bias, weights.second, np.zeros(len(weights.second)), True
+    )
     if not clipped:
-        plain = Hidden(plain.first, plain.bias, plain.second, plain.output_bias, False)
+        plain = HiddenLayer(plain.first, plain.bias, plain.second, plain.output_bias, False)
     net = disguised(plain, declared, np.random.default_rng(seed))
     reading = read_rules(net, layout_for(declared), tolerance=0.1)
     assert read_keys(reading) == keys(rule.rule() for rule in rules)
 
 
 @st.composite
-def nets(draw: Any) -> tuple[dict[str, Variable], Hidden]:
+def nets(draw: Any) -> tuple[dict[str, Variable], HiddenLayer]:
     """Units that are rules or nearly so: tests of sets of values, a few weights changed."""
     declared = variables(*draw(st.lists(st.integers(2, 3), min_size=1, max_size=2)),
                          head=draw(st.booleans()))  # fmt: skip
@@ -131,7 +130,7 @@ def nets(draw: Any) -> tuple[dict[str, Variable], Hidden]:
     for _ in range(draw(st.integers(0, 2))):
         first[draw(st.integers(0, units - 1)), draw(st.integers(0, width - 1))] += draw(amount)
     bias[0] += draw(st.sampled_from((0.0, 0.0, 0.25, -0.25, 1.0)))
-    return declared, Hidden(first, bias, second, np.zeros(width), draw(st.booleans()))
+    return declared, HiddenLayer(first, bias, second, np.zeros(width), draw(st.booleans()))
 
 
 def fires(rule: weft.Rule, state: dict[str, Any]) -> bool:
@@ -150,7 +149,9 @@ def written(rules: list[weft.Rule], declared: dict[str, Variable], state: Any) -
     return total
 
 
-def check_truth(declared: dict[str, Variable], net: Hidden, states: Any, reading: Reading) -> None:
+def check_truth(
+    declared: dict[str, Variable], net: HiddenLayer, states: Any, reading: ExtractedRules
+) -> None:
     """What was read is what its units do, in all these states."""
     groups: dict[tuple[int, ...], list[weft.Rule]] = {}
     for found in reading.rules:
@@ -166,7 +167,7 @@ def check_truth(declared: dict[str, Variable], net: Hidden, states: Any, reading
 @few
 @given(nets())
 def test_what_is_read_from_any_weights_is_true_in_every_assignment(
-    given_net: tuple[dict[str, Variable], Hidden],
+    given_net: tuple[dict[str, Variable], HiddenLayer],
 ) -> None:
     declared, net = given_net
     reading = read_rules(net, layout_for(declared), tolerance=0.05)
@@ -178,7 +179,7 @@ def test_what_is_read_from_any_weights_is_true_in_every_assignment(
 @few
 @given(nets(), st.data())
 def test_what_is_read_from_states_is_true_of_them_and_has_no_spare_constraint(
-    given_net: tuple[dict[str, Variable], Hidden], data: Any
+    given_net: tuple[dict[str, Variable], HiddenLayer], data: Any
 ) -> None:
     declared, net = given_net
     listed = data.draw(st.lists(st.sampled_from(assignments(declared)), min_size=1, max_size=8))
@@ -194,9 +195,9 @@ def test_what_is_read_from_states_is_true_of_them_and_has_no_spare_constraint(
             assert [fires(less, state) for state in listed] != where
 
 
-def one_unit(first: list[float], bias: float, second: list[float]) -> tuple[Layout, Hidden]:
+def one_unit(first: list[float], bias: float, second: list[float]) -> tuple[Layout, HiddenLayer]:
     """A clipped unit over two variables of two values, `a` and `b`."""
-    return layout_for(variables(2, 2)), Hidden(
+    return layout_for(variables(2, 2)), HiddenLayer(
         np.array([first]), np.array([bias]), np.array([second]).T, np.zeros(4), True
     )
 
@@ -206,10 +207,10 @@ def one_unit(first: list[float], bias: float, second: list[float]) -> tuple[Layo
     [
         ([0, 0.5, 1, 0], 0.0, [0, 0, -1, 1], "more levels than on and off"),
         ([0, 1, 0, 0], 0.0, [0, 0, -1, 1], "it writes b without testing its old value"),
-        ([0, 1, 1, 0], -1.0, [0, 0, -0.5, 0.5], "what it writes to b is no change"),
-        ([0, 1, 1, 0], -1.0, [0, 0, 0, 1], "what it writes to b is no change"),
-        ([0, 1, 1, 0], -1.0, [0, 0, -1, 2], "what it writes to b is no change"),
-        ([0, 1, 1, 0], -1.0, [2, 0, -1, 1], "what it writes to a is no change"),
+        ([0, 1, 1, 0], -1.0, [0, 0, -0.5, 0.5], "what it writes to b does not change"),
+        ([0, 1, 1, 0], -1.0, [0, 0, 0, 1], "what it writes to b does not change"),
+        ([0, 1, 1, 0], -1.0, [0, 0, -1, 2], "what it writes to b does not change"),
+        ([0, 1, 1, 0], -1.0, [2, 0, -1, 1], "what it writes to a does not change"),
     ],
 )
 def test_units_that_are_no_rules_are_left_with_the_reason(
@@ -222,20 +223,22 @@ def test_units_that_are_no_rules_are_left_with_the_reason(
 
 
 def test_a_unit_that_puts_two_values_is_no_rule() -> None:
-    net = Hidden(np.array([[1, 0, 0]]), np.zeros(1), np.array([[-1, 1, 2]]).T, np.zeros(3), True)
+    net = HiddenLayer(
+        np.array([[1, 0, 0]]), np.zeros(1), np.array([[-1, 1, 2]]).T, np.zeros(3), True
+    )
     (found,) = read_rules(net, layout_for(variables(3))).unread
-    assert "what it writes to a is no change" in found.why
+    assert "what it writes to a does not change" in found.why
 
 
 def test_a_unit_that_is_on_where_one_or_the_other_holds_has_no_guard() -> None:
     """c = 0 and (a = 1 or b = 1): one level, and a test, but of no conjunction."""
     declared = variables(2, 2, 2)
     first, second = np.array([[0, 1, 0, 1, 2, 0]]), np.array([[0, 0, 0, 0, -1, 1]]).T
-    net = Hidden(first, np.array([-2.0]), second, np.zeros(6), True)
+    net = HiddenLayer(first, np.array([-2.0]), second, np.zeros(6), True)
     states = StateSet.from_values(declared, assignments(declared))
     reading = read_rules(net, layout_for(declared), states)
     assert not reading.rules
-    assert reading.unread[0].why == "it is on in states that no one guard holds in"
+    assert reading.unread[0].why == "no single guard holds in exactly the states in which it is on"
     less = StateSet.from_values(declared, [s for s in assignments(declared) if s["a"]])
     (found,) = read_rules(net, layout_for(declared), less).rules
     assert found.rule == weft.Rule((), "c", 0, 1)
@@ -257,15 +260,6 @@ def test_a_layout_of_another_program_is_refused() -> None:
     other = weft.compile(weft.program("rule-110"), level=0).model
     with pytest.raises(weft.WeftError, match="no variable 'parity'"):
         distance(other.layers[0].feed_forward, other.layout, program, states)
-
-
-def parity_states() -> tuple[weft.Program, StateSet]:
-    program = weft.program("parity")
-    return program, states_of(program, valid_inputs(program, 100, 12))
-
-
-def arrays(feed_forward: FeedForward) -> list[Any]:
-    return [p.detach().double().numpy() for p in (*feed_forward.weights, *feed_forward.biases)]
 
 
 @pytest.mark.parametrize("name", ["parity", "turing", "sort"])
@@ -290,7 +284,7 @@ def test_distances_are_those_of_the_weights_that_were_changed() -> None:
     moved = second.copy()
     moved[3, 0] += 0.25
     order = [4, 1, 0, 6, 2, 5, 3]
-    net = Hidden(first[order], bias[order], moved[:, order], last, True)
+    net = HiddenLayer(first[order], bias[order], moved[:, order], last, True)
     penalty = Penalty(0.5)
     found = distance(net, model.layout, program, states, penalty=penalty)
     assert (found.units.weights_l1, found.units.weights_l2) == (0.25, 0.25)
@@ -308,7 +302,7 @@ def test_a_rule_that_the_program_does_not_have_is_extra() -> None:
     done = model.layout["done"].start
     read, write = np.zeros((1, len(last))), np.zeros((len(last), 1))
     read[0, done + 1], write[done + 1], write[done] = 1, -1, 1  # done: 1 -> 0
-    net = Hidden(np.concatenate([first, read]), np.append(bias, 0.0),
+    net = HiddenLayer(np.concatenate([first, read]), np.append(bias, 0.0),
                  np.concatenate([second, write], axis=1), last, True)  # fmt: skip
     found = distance(net, model.layout, program, states)
     assert (found.units.recovered + found.units.alike, found.units.extra) == (7, 1)
@@ -320,7 +314,7 @@ def test_a_unit_that_is_like_no_rule_is_matched_with_none() -> None:
     program, states = parity_states()
     model = weft.compile(program, level=0).model
     first, second, bias, last = arrays(model.layers[0].feed_forward)
-    net = Hidden(0 * first[:1], np.ones(1), -second.sum(1, keepdims=True), last, True)
+    net = HiddenLayer(0 * first[:1], np.ones(1), -second.sum(1, keepdims=True), last, True)
     found = distance(net, model.layout, program, states)
     mine = sum(np.square(part).sum() for part in (net.first, net.bias, net.second))
     assert found.units.weights_l2 == pytest.approx(np.sqrt(mine + found.units.compiled_l2**2))
@@ -369,7 +363,7 @@ def test_training_from_near_the_optimum_comes_back_to_its_rules() -> None:
     rng = np.random.default_rng(0)
     exact = arrays(model.layers[0].feed_forward)
     start = [part + 0.05 * rng.normal(size=part.shape) for part in exact]
-    before = distance(Hidden(start[0], start[2], start[1], start[3], True),
+    before = distance(HiddenLayer(start[0], start[2], start[1], start[3], True),
                       model.layout, program, states.once())  # fmt: skip
     assert before.wrong > 0.5
     layer = train(states, model, start, alpha=0.1, steps=1500)
