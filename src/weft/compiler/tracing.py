@@ -155,7 +155,5 @@ def _gaps(
         selected.any(-1), lowest - torch.maximum(highest, sinks), sinks - highest
     ).amin(-1)
     return {
-        name: float(gap[head])
-        for head, names in enumerate(model.layout.heads)
-        for name in names
+        name: float(gap[head]) for head, names in enumerate(model.layout.heads) for name in names
     }
