@@ -28,6 +28,8 @@ import types
 import typing
 from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass, replace
+from functools import cache
+from types import MappingProxyType
 from typing import Any, Literal, TypeVar
 
 from weft.errors import WeftError, did_you_mean
@@ -43,10 +45,11 @@ UNQUOTED = re.compile(r"=\s*(?!(?:True|False|None)\b)([A-Za-z/.~][^,]*)")
 """The value of a keyword argument that is a word without quotes."""
 
 
-def typed_fields(kind: type) -> dict[str, Any]:
+@cache  # evaluating annotations takes longer than everything else here
+def typed_fields(kind: type) -> Mapping[str, Any]:
     """The fields of a dataclass with their types."""
     hints = typing.get_type_hints(kind)
-    return {field.name: hints[field.name] for field in fields(kind)}
+    return MappingProxyType({field.name: hints[field.name] for field in fields(kind)})
 
 
 def choices(hint: Any) -> tuple[Any, ...]:

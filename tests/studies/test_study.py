@@ -119,7 +119,7 @@ def test_committed_pages_are_those_of_their_values(name: str) -> None:
     """With n and interval in every cell; n is that of the test sets as they are today."""
     results = load_results(PAGES / f"{name}-small.json")
     one = study(name).only(sorted({label for line in results.lines for label in line.labels}))
-    pictures = [(f"{name}-small-{wanted.name}.svg", wanted.shown) for wanted in one.figures]
+    pictures = [(f"{name}-small-{wanted.name}.svg", wanted.caption) for wanted in one.figures]
     assert (PAGES / f"{name}-small.md").read_text() == markdown(one, results, pictures)
     for line in results.lines:
         for shares in line.accuracy.values():

@@ -157,7 +157,7 @@ class Attention(nn.Module):
     ) -> Tensor:
         """The weighted mean of values (b h l v)."""
         if self.config.sink or hasattr(self, "bias"):
-            weights = self._compiled_weights(query, key, bias, context)
+            weights = self._compiled_weights(query, key, bias, context, hook)
         else:
             dropped = self.training and self.config.attention_dropout
             if hook is None and context.backend != "dense" and not dropped:
@@ -171,13 +171,20 @@ class Attention(nn.Module):
         return weights.to(value.dtype) @ value
 
     def _compiled_weights(
-        self, query: Tensor, key: Tensor, bias: ScoreBias | None, context: AttentionContext
+        self,
+        query: Tensor,
+        key: Tensor,
+        bias: ScoreBias | None,
+        context: AttentionContext,
+        hook: Hook | None,
     ) -> Tensor:
         """Softmax with a bias per offset and a sink."""
         scores = self.mixing.scores(query, key, bias, context)
         if hasattr(self, "bias"):
             scores = scores + self._offset_bias(context).to(scores.dtype)
         visible = self.mixing.visible(context)
+        if hook is not None:
+            scores = hook("attn.hook_attn_scores", masked(scores, visible))
         if not self.config.sink:
             return masked_weights(scores, visible)
         return softmax_with_sink(masked(scores, visible), self.sink)

@@ -225,3 +225,24 @@ def _values(codes: Any, slot: Slot) -> Any:
     if codes == UNDEFINED_CODE:
         return None
     return slot.values[codes] if slot.kind == "set" else codes
+
+
+def margin(stream: Float[Tensor, "*batch width"], slot: Slot) -> Float[Tensor, "*batch"]:
+    """Return how much every dimension of a slot may change before another value is nearest.
+
+    An exact encoding of a categorical variable or a set has margin 0.5, one of a number half the
+    distance to the next bucket. The output of a head can also be undefined, which is all zeros.
+    """
+    held = stream[..., slot.dimensions].double()
+    if slot.kind == "set":
+        return (held - 0.5).abs().amin(-1)
+    if slot.kind == "number":
+        buckets = torch.from_numpy(encodings(slot))[:, 0].to(held.device)
+        borders = (buckets[1:] + buckets[:-1]) / 2
+        return (held - borders).abs().amin(-1) if len(borders) else held.new_full((), torch.inf)
+    ordered = held.sort(-1, descending=True).values
+    top = ordered[..., 0]
+    apart = (top - ordered[..., 1]) / 2 if slot.size > 1 else torch.full_like(top, torch.inf)
+    if not slot.is_head:
+        return apart
+    return torch.where(top > 0.5, torch.minimum(apart, top - 0.5), 0.5 - top)

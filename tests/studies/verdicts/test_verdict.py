@@ -1,4 +1,4 @@
-"""Verdicts: the same tests for what is compiled, predicted and learned."""
+"""Verdicts: the same tests for what is compiled, predicted and trained."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from typing import Any
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import weft
-from weft.cli import app
 from weft.errors import WeftError
 from weft.programs import LIBRARY
 from weft.statistics import Share
 from weft.studies import Verdict, verdict
 from weft.studies.agreement import Answers, agreement
-from weft.studies.verdicts.report import markdown, rows, write_verdict
+from weft.studies.alta import REFERENCES
+from weft.studies.plotting import svg_of
+from weft.studies.verdicts.report import MEANINGS, figures, markdown, rows, write_verdict
 from weft.studies.verdicts.stages import (
-    SameTests,
-    described,
-    followed_stages,
+    SharedTests,
+    model_summary,
     predictions_on,
-    traced_stages,
+    stream_stages,
+    trace_stages,
 )
 from weft.studies.verdicts.verdict import load_verdict, task_of_program
 from weft.tasks import TASKS, Batch, solved_by, task
@@ -40,26 +40,6 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "reverse-absolute": {"length": 8, "longer": 9},
     "sort-unique": {"unique": True, "length": 8, "longer": 9},
 }
-MINE = '''
-import weft
-
-class Mine(weft.Program):
-    """The greatest digit up to here."""
-
-    tokens = ["s", 0, 1, 2, 3]
-    most = weft.var(4, token=lambda t: 0 if t == "s" else t)
-    first = weft.var(2, token=lambda t: t == "s")
-    left = weft.relative(most, -1)
-    output = most
-    layers = 20
-
-    def step(z):
-        if not z.first and z.left > z.most:
-            z.most = z.left
-
-    def sample(self, rng, length):
-        return ["s", *(rng.randrange(4) for _ in range(length - 1))]
-'''
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +68,7 @@ def test_compiled_programs_are_right_on_every_split(found: Verdict) -> None:
 
 def test_predictions_are_those_of_figure_4(found: Verdict) -> None:
     """Relative goes on to all lengths, absolute guesses, sum and modulo knows the ones it saw."""
-    relative, absolute, counted = (found.stage("minimal", name) for name in PROGRAMS)
+    relative, absolute, counted = (found.stage("predicted", name) for name in PROGRAMS)
     assert relative is not None
     assert absolute is not None
     assert counted is not None
@@ -105,24 +85,29 @@ def test_predictions_are_those_of_figure_4(found: Verdict) -> None:
 
 
 def test_runs_of_the_same_task_are_found_and_no_others(found: Verdict) -> None:
-    learned = [stage for stage in found.stages if stage.name == "end to end"]
-    assert [stage.of for stage in learned] == ["nano, default positions, seed 0"]
+    learned = [stage for stage in found.stages if stage.name == "from answers"]
+    assert [stage.subject for stage in learned] == ["nano, default positions, seed 0"]
     assert learned[0].run
-    traced = found.stage("traces", "parity")
+    traced = found.stage("from traces", "parity")
     assert traced is not None
     assert traced.details == "not trained yet: weft train parity --traces parity"
-    assert traced.paper == {}  # which is about strings of up to 20 bits
+    assert traced.reference == {}
 
 
 def test_the_page_has_all_of_it(found: Verdict, tmp_path: Path) -> None:
     header, table = rows(found)
     counts = {split: found.tests(split) for split in found.splits}
-    assert header == ["", "of", *(f"{s} (n = {n})" for s, n in counts.items()), "details"]
+    assert header == [
+        "",
+        "program or model",
+        *(f"{s} (n = {n})" for s, n in counts.items()),
+        "details",
+    ]
     assert len(table) == 10
     assert table[0][2] == str(Share(counts["train"], counts["train"])).partition(" of ")[0]
     written = write_verdict(found, tmp_path)
     assert [path.name for path in written] == [
-        "parity-verdict.md", "parity-verdict.json", "parity-verdict-bars.svg",
+        "parity-verdict.md", "parity-verdict.json", "parity-verdict-splits.svg",
         "parity-verdict-length.svg", "parity-verdict-ones.svg",
     ]  # fmt: skip
     assert all(path.stat().st_size > 500 for path in written)
@@ -131,14 +116,16 @@ def test_the_page_has_all_of_it(found: Verdict, tmp_path: Path) -> None:
     assert values[0]["name"] == "compiled"
     assert set(values[0]["shares"]["longer"]) == {"share", "right", "n", "low", "high"}
     page = markdown(found)
-    assert "| minimal | parity-absolute | 100.0% [" in page
+    assert "| predicted | parity-absolute | 100.0% [" in page
     assert "**warning: fewer than 100 tests of train (" in page
     assert "## Answer by answer" in page
+    assert "figure" not in page
+    assert "paper" not in page
 
 
 def test_every_stage_has_the_same_tests(found: Verdict) -> None:
     """A run that was tested on fewer is tested again, on those of the verdict."""
-    learned = next(stage for stage in found.stages if stage.name == "end to end")
+    learned = next(stage for stage in found.stages if stage.name == "from answers")
     for split in found.splits:
         counts = {stage.shares[split].count for stage in found.stages if stage.shares}
         assert counts == {learned.shares[split].count}
@@ -170,7 +157,7 @@ def test_agreement_is_counted_example_by_example() -> None:
 
 def test_learned_models_are_compared_with_the_minimal_program(found: Verdict, runs: Path) -> None:
     """By running minimal program and model on one test at a time."""
-    learned = next(stage for stage in found.stages if stage.name == "end to end")
+    learned = next(stage for stage in found.stages if stage.name == "from answers")
     assert [one.program for one in learned.agreement] == PROGRAMS
     inner = task("parity", **SHORT)
     asked = ProgramTask(inner=inner, program=weft.program("parity-sum"))
@@ -195,7 +182,7 @@ def test_learned_models_are_compared_with_the_minimal_program(found: Verdict, ru
 
 
 def test_runs_that_differ_in_their_seed_have_a_mean(found: Verdict) -> None:
-    learned = next(stage for stage in found.stages if stage.name == "end to end")
+    learned = next(stage for stage in found.stages if stage.name == "from answers")
     more = {split: Share(share.count, share.count) for split, share in learned.shares.items()}
     other = replace(learned, run="other", shares=more)
     both = replace(found, stages=(*found.stages, other))
@@ -206,16 +193,24 @@ def test_runs_that_differ_in_their_seed_have_a_mean(found: Verdict) -> None:
     assert both.as_dict()["seeds"][0]["splits"]["longer"]["seeds"] == 2
 
 
-def test_the_paper_stands_beside_its_own_setting() -> None:
-    tests = SameTests(task("parity"), 5)
-    [tested] = traced_stages("parity-absolute", tests, {}, Path("nowhere"), "", "cpu")
-    assert tested.stage.paper == {"train": 1.0, "longer": 0.52, "more-ones": 0.51}
+def test_references_stand_beside_their_own_setting() -> None:
+    """Table 2 of the ALTA paper is about strings of at most 20 bits in training."""
+    here = Path("nowhere")
+    ours = SharedTests(task("parity"), 5)
+    [result] = trace_stages("parity-absolute(positions=40)", ours, {}, here, references=REFERENCES)
+    assert result.stage.reference == {"train": 1.0, "longer": 0.52, "more-ones": 0.51}
+    assert result.stage.source == "ALTA paper, table 2"
+    for tests, name in ((SharedTests(task("parity", **SHORT), 5), "parity"), (ours, "parity-sum")):
+        [result] = trace_stages(name, tests, {}, here, references=REFERENCES)
+        assert (result.stage.reference, result.stage.source) == ({}, "")
+    [result] = trace_stages("parity", ours, {}, here)
+    assert result.stage.reference == {}
 
 
-def test_models_are_told_in_a_few_words() -> None:
+def test_models_are_described_in_a_few_words() -> None:
     shared = ["model.layers=1", "model.loops=8", "model.position=t5", "seed=2"]
     config = override(TrainingConfig(task="parity"), shared)
-    assert described(config) == "8 layers, shared, t5, seed 2"
+    assert model_summary(config) == "8 layers, shared, t5, seed 2"
 
 
 def test_every_task_of_a_program_is_found() -> None:
@@ -228,14 +223,25 @@ def test_every_task_of_a_program_is_found() -> None:
         task_of_program("turnig", {})
 
 
-@pytest.mark.parametrize("name", [name for name in LIBRARY if name not in ("addition", "scan")])
+QUICK = {"successor", "parity-sum", "dyck", "turing"}
+"""Categorical, with numbers, with a task of its own kind, and with none."""
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=() if name in QUICK else pytest.mark.slow)
+        for name in LIBRARY
+        if name not in ("addition", "scan")
+    ],
+)
 def test_there_is_a_verdict_on_every_program(name: str, tmp_path: Path) -> None:
     """On tests of its task, or else of its own samples."""
     found = verdict([name], examples=60, tests=5, runs=tmp_path, device="cpu")
     compiled = found.stage("compiled", name)
     assert compiled is not None
     assert {share.share for share in compiled.shares.values()} == {1.0}
-    assert found.stage("minimal", name) is not None
+    assert found.stage("predicted", name) is not None
     assert found.task in (name, *solved_by(name))
 
 
@@ -244,45 +250,6 @@ def test_programs_of_different_tasks_are_refused(tmp_path: Path) -> None:
         verdict(["successor", "rule-110"], runs=tmp_path)
     with pytest.raises(WeftError, match="does not take the inputs of reverse: "):
         verdict(["reverse-absolute"], "reverse", runs=tmp_path)
-
-
-def test_a_program_of_ones_own_is_trained_and_judged(tmp_path: Path) -> None:
-    """Named by its file: end to end and from traces; the page is named after it."""
-    path = tmp_path / "mine.py"
-    path.write_text(MINE)
-    name = f"{path}:Mine"
-    common = ["--runs", str(tmp_path / "runs"), "--device", "cpu"]
-    quick = ["steps=3", "evaluation.size=8", "--quiet", *common]
-    for given in ([], ["--traces", name, "--small"]):
-        found = CliRunner().invoke(app, ["train", name, *quick, *given])
-        assert found.exit_code == 0, found.output
-    judged = ["verdict", name, "--examples", "50", "--tests", "8", *common]
-    found = CliRunner().invoke(app, [*judged, "--out", str(tmp_path / "out"), "--json"])
-    assert found.exit_code == 0, found.output
-    stages = json.loads(found.stdout)["stages"]
-    assert [stage["name"] for stage in stages] == ["compiled", "minimal", "traces", "end to end"]
-    assert {split: one["share"] for split, one in stages[0]["shares"].items()} == {
-        "train": 1.0,
-        "longer": 1.0,
-    }
-    assert stages[2]["agreement"][0]["program"] == name
-    assert all(stage["run"] for stage in stages[2:])
-    [page] = (tmp_path / "out").glob("*mine-py-Mine-verdict.md")
-    assert page.read_text().startswith(f"# {name}: expressible, predicted, learned")
-    listed = CliRunner().invoke(app, ["runs", *common[:2]])
-    assert listed.stdout.count(name) == 2
-
-
-def test_the_command_learns_what_is_missing(tmp_path: Path) -> None:
-    given = ["verdict", "parity", "--set", "length=6", "--set", "longer=9", "--examples", "200"]
-    given += ["--tests", "30", "--runs", str(tmp_path / "runs"), "--device", "cpu", "--json"]
-    found = CliRunner().invoke(app, [*given, "--learn", "small"])
-    assert found.exit_code == 0, found.output
-    stages = {stage["name"]: stage for stage in json.loads(found.stdout)["stages"]}
-    assert stages["traces"]["shares"]["longer"]["share"] == 1.0
-    assert stages["traces"]["agreement"][0]["shares"]["longer"]["share"] == 1.0
-    wrong = CliRunner().invoke(app, ["verdict", "parity", "--learn", "much"])
-    assert "no recipe 'much'" in str(wrong.exception)
 
 
 def test_runs_from_traces_and_streams_are_found_whatever_else_they_differ_in(
@@ -295,8 +262,8 @@ def test_runs_from_traces_and_streams_are_found_whatever_else_they_differ_in(
     learned = override(config, ["steps=600", "batch=64"])
     for one in (config, learned, replace(config, parameters={})):
         train(one, runs=tmp_path, device="cpu")
-    tests = SameTests(task("parity", **SHORT), 20)
-    tested = traced_stages("parity", tests, SHORT, tmp_path, "", "cpu")
+    tests = SharedTests(task("parity", **SHORT), 20)
+    tested = trace_stages("parity", tests, SHORT, tmp_path)
     found = [one.stage for one in tested]
     assert [stage.run for stage in found] == [learned.hash, config.hash]
     assert found[0].shares["train"].share > 0.9 > found[1].shares["train"].share
@@ -304,9 +271,9 @@ def test_runs_from_traces_and_streams_are_found_whatever_else_they_differ_in(
     streams = override(stream_config("parity", "parity"), [*short, "batch=4"])
     streams = replace(streams, parameters=SHORT)
     train(streams, runs=tmp_path, device="cpu")
-    followed = followed_stages("parity", tests, SHORT, tmp_path)
+    followed = stream_stages("parity", tests, SHORT, tmp_path)
     assert [one.stage.run for one in followed] == [streams.hash]
-    assert not followed_stages("parity-absolute", tests, SHORT, tmp_path)
+    assert not stream_stages("parity-absolute", tests, SHORT, tmp_path)
 
 
 def test_predictions_of_a_run_are_used_if_its_tests_are_those_of_the_verdict(
@@ -333,18 +300,34 @@ def test_predictions_of_a_run_are_used_if_its_tests_are_those_of_the_verdict(
     assert predictions_on(run, inner, fewer)["longer"].share == known["longer"].share
 
 
+RESULTS = Path(__file__).parents[3] / "docs" / "results"
+
+
 def test_the_committed_page_is_that_of_its_values() -> None:
     """On equal tests, `parity-count` is learned as predicted to the example."""
-    folder = Path(__file__).parents[2] / "docs" / "results"
-    found = load_verdict(folder / "parity-verdict.json")
-    shown = {"bars": "split (figure 4)", "length": "length (figure 5)", "ones": "ones (figure 5)"}
-    pictures = [(f"parity-verdict-{name}.svg", f"Accuracy by {of}") for name, of in shown.items()]
-    assert (folder / "parity-verdict.md").read_text() == markdown(found, pictures)
+    found = load_verdict(RESULTS / "parity-verdict.json")
+    drawn = [(name, caption, svg_of(figure)) for name, caption, figure in figures(found)]
+    pictures = [(f"parity-verdict-{name}.svg", caption) for name, caption, _ in drawn]
+    assert (RESULTS / "parity-verdict.md").read_text() == markdown(found, pictures)
+    for name, _, text in drawn:
+        assert (RESULTS / f"parity-verdict-{name}.svg").read_text(encoding="utf-8") == text
     for stage in found.stages:
         assert {share.count for share in stage.shares.values()} <= {2048}
-    counted = [s for s in found.stages if s.name == "traces" and "count" in s.of]
+    counted = [s for s in found.stages if s.name == "from traces" and "count" in s.subject]
     assert counted
     for stage in counted:
         [one] = stage.agreement
         assert {share.share for share in one.shares.values()} == {1.0}
         assert one.misses["longer"].count > 100
+
+
+def test_results_of_version_0_1_are_loaded_with_the_names_of_today() -> None:
+    found = load_verdict(RESULTS / "parity-verdict-gpu.json")
+    assert {stage.name for stage in found.stages} <= set(MEANINGS)
+    first = found.stages[0]
+    assert (first.name, first.subject, first.run) == ("from traces", "parity", "01dcf8551423")
+    assert first.reference == {"train": 1.0, "longer": 1.0, "more-ones": 1.0}
+    assert first.shares["longer"] == Share(2048, 2048)
+    page = markdown(found)
+    assert "| from streams | parity | 100.0% [" in page
+    assert "- In round brackets: reference." in page

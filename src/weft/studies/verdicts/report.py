@@ -66,6 +66,12 @@ def without_seed(subject: str) -> str:
     return re.sub(r", seed \d+$", "", subject)
 
 
+def short_name(subject: str) -> str:
+    """A name for figures: a program without its file and parameters, at most 24 characters."""
+    name = subject.partition("(")[0].rpartition(":")[2]
+    return name if len(name) <= 24 else f"{name[:23]}…"
+
+
 def sources(verdict: Verdict) -> str:
     """Where the reference figures come from; empty if there are none."""
     with_figures = [stage for stage in verdict.stages if stage.reference]
@@ -196,7 +202,7 @@ def by_split(
                     if split in seeds[0].reference:
                         panel.plot([seeds[0].reference[split]], [bottom], **REFERENCE_MARKER)
                     bottom += 1
-                ticks[(top + bottom - 1) / 2] = subject.partition("(")[0]
+                ticks[(top + bottom - 1) / 2] = short_name(subject)
                 bottom += 1
             panel.set_yticks(list(ticks), list(ticks.values()))
             panel.set_ylim(bottom - 1, -1)
@@ -223,7 +229,7 @@ def by_axis(verdict: Verdict, axis: str) -> Figure:
             shade_training(panel, bounds)
             for name, curves in _curves(stages, axis).items():
                 draw_line(panel, binned(curves, bounds and bounds[1]), METHODS[name])
-            panel.set_title(subject.partition("(")[0], fontsize=9)
+            panel.set_title(short_name(subject), fontsize=9)
             percent_axis(panel)
         figure.supxlabel(axis_label(axis), fontsize=10)
         figure.supylabel("accuracy (%)", fontsize=10)
