@@ -9,7 +9,7 @@ import pytest
 
 import weft
 from weft.programs.automata import Dfa, Regex
-from weft.programs.patterns import automaton, smallest
+from weft.programs.regex import automaton, smallest
 
 PATTERNS = [
     "(aa)*",
@@ -145,5 +145,5 @@ def test_an_automaton_with_a_mistake_is_refused(arguments: dict[str, object], pa
 
 
 def test_a_letter_that_is_not_known_is_refused() -> None:
-    with pytest.raises(weft.WeftError, match="'2' is no letter of this automaton"):
+    with pytest.raises(weft.WeftError, match="'2' is not a letter of this automaton"):
         Dfa().encode("012")

@@ -61,5 +61,5 @@ def test_two_hidden_units_are_enough_for_rule_110() -> None:
 def test_mistakes_are_named() -> None:
     with pytest.raises(weft.WeftError, match=r"there is no rule 256\. Choose one of 0 to 255"):
         Automaton(256)
-    with pytest.raises(weft.WeftError, match="there is an edge inside"):
+    with pytest.raises(weft.WeftError, match="there is an edge among the cells"):
         weft.run(Automaton, "01|10")

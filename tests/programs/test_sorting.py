@@ -42,9 +42,9 @@ def test_long_inputs_in_weights() -> None:
 
 
 def test_marks_and_repeats_are_refused() -> None:
-    with pytest.raises(weft.WeftError, match=r"'3' is there twice\. .*`sort` takes repeats"):
+    with pytest.raises(weft.WeftError, match=r"'3' occurs twice\. .*`sort` takes repeats"):
         weft.run(SortUnique(), "313")
-    with pytest.raises(weft.WeftError, match=r"a mark among the items.*0123456789"):
+    with pytest.raises(weft.WeftError, match=r"the items contain a mark.*0123456789"):
         weft.run(Sort(), "1s2")
     with pytest.raises(weft.WeftError, match="no token 'x'"):
         weft.run(Sort(), "1x2")

@@ -42,14 +42,14 @@ def test_batches_follow_from_seed_and_step(name: str, form: str, split: str) -> 
 @pytest.mark.parametrize(("name", "form", "split"), TRAINED)
 def test_answers_of_batches_are_those_of_the_reference(name: str, form: str, split: str) -> None:
     made = task(name, format=form)
-    for question, answer in made.examples(made.batch(split, 0, 0, 200)):
+    for question, answer in made.examples(made.batch(split, 0, 0, 60)):
         assert made.reference(question) == answer, question
 
 
 @pytest.mark.parametrize(("name", "form", "split"), EVERY)
 def test_answers_of_test_sets_are_those_of_the_reference(name: str, form: str, split: str) -> None:
     made = task(name, format=form)
-    for question, answer in made.examples(made.test_set(split, 200)):
+    for question, answer in made.examples(made.test_set(split, 60)):
         assert made.reference(question) == answer, question
 
 
@@ -82,7 +82,7 @@ def test_targets_are_the_next_tokens(name: str, form: str) -> None:
 @pytest.mark.parametrize(("name", "form", "split"), EVERY)
 def test_axes_lie_in_the_ranges_of_the_split(name: str, form: str, split: str) -> None:
     made = task(name, format=form)
-    batch = made.test_set(split, 300)
+    batch = made.test_set(split, 100)
     for axis, (low, high) in made.splits[split].axes.items():
         assert low <= batch.axes[axis].min()
         assert batch.axes[axis].max() <= high
@@ -96,11 +96,11 @@ def questions(made: Task, batch: weft.tasks.Batch) -> list[tuple[str, ...]]:
 def test_what_is_tested_is_never_drawn_and_never_twice(name: str) -> None:
     made = task(name)
     for split in made.splits:
-        tests = questions(made, made.test_set(split, 500))
+        tests = questions(made, made.test_set(split, 300))
         assert len(tests) == len(set(tests))
         for other in made.splits:
             if has_batches(name, other):
-                batches = [made.batch(other, 0, step, 500) for step in range(4)]
+                batches = [made.batch(other, 0, step, 500) for step in range(2)]
                 drawn = {question for batch in batches for question in questions(made, batch)}
                 assert not drawn & set(tests)
 
@@ -117,8 +117,8 @@ def test_what_is_validated_is_in_distribution_and_neither_trained_on_nor_tested(
     for question, answer in made.examples(batch):
         assert made.reference(question) == answer
     for split in made.splits:
-        assert not set(found) & set(questions(made, made.test_set(split, 1000)))
-    batches = [made.batch("train", 0, step, 1000) for step in range(4)]
+        assert not set(found) & set(questions(made, made.test_set(split, 500)))
+    batches = [made.batch("train", 0, step, 1000) for step in range(2)]
     assert not set(found) & {one for drawn in batches for one in questions(made, drawn)}
 
 
@@ -132,10 +132,10 @@ def test_validation_and_tests_are_drawn_alike() -> None:
 @pytest.mark.parametrize("name", TASKS)
 def test_small_test_sets_begin_larger_ones(name: str) -> None:
     made = task(name)
-    small, large = made.validation_set(20), made.validation_set(300)
+    small, large = made.validation_set(20), made.validation_set(150)
     assert small.content_hash == large.take(slice(20)).content_hash
     for split in made.splits:
-        small, large = made.test_set(split, 20), made.test_set(split, 300)
+        small, large = made.test_set(split, 20), made.test_set(split, 150)
         assert small.content_hash == large.take(slice(20)).content_hash
 
 

@@ -17,7 +17,7 @@ from weft.files import is_file, is_folder, read_text
 
 if TYPE_CHECKING:
     from weft.programs.subleq.assembler import Assembly
-    from weft.programs.subleq.machine import Outcome
+    from weft.programs.subleq.machine import Execution
     from weft.programs.subleq.program import Subleq
 
 CELL = 10_000
@@ -129,7 +129,7 @@ def read_machine(file: str) -> tuple[str, str]:
 
 def execute_here(
     assembly: Assembly, path: str, low: int | None, high: int | None, most: int
-) -> Outcome:
+) -> Execution:
     """Run the plain machine; what goes wrong there names a line of the file."""
     from weft.programs.subleq.machine import MachineError, execute
 
@@ -142,7 +142,7 @@ def execute_here(
 
 
 def model_for(
-    assembly: Assembly, outcome: Outcome, positions: int | None, low: int | None, high: int | None
+    assembly: Assembly, outcome: Execution, positions: int | None, low: int | None, high: int | None
 ) -> Subleq:
     """The program `subleq`, as large as the machine needs it."""
     from weft.language.tables import LIMIT
@@ -164,7 +164,7 @@ def model_for(
     return Subleq(cells, least, largest)
 
 
-def interpreted(program: Subleq, cells: Sequence[int], outcome: Outcome) -> Way:
+def interpreted(program: Subleq, cells: Sequence[int], outcome: Execution) -> Way:
     """In the batched interpreter."""
     from weft.interpreter.batched import run_batch
 
@@ -172,7 +172,7 @@ def interpreted(program: Subleq, cells: Sequence[int], outcome: Outcome) -> Way:
     return Way("interpreter", run.results[0], run.layers[0])
 
 
-def compiled(program: Subleq, cells: Sequence[int], outcome: Outcome, level: int) -> Way:
+def compiled(program: Subleq, cells: Sequence[int], outcome: Execution, level: int) -> Way:
     """As weights, compiled just now."""
     from weft.compiler.build import compile_program
     from weft.compiler.run import input_numbers, run_model
@@ -184,7 +184,7 @@ def compiled(program: Subleq, cells: Sequence[int], outcome: Outcome, level: int
     return Way("weights", memory, run.layers[0], f", {made.hidden_units:,} hidden units")
 
 
-def differs(way: Way, outcome: Outcome) -> str:
+def differs(way: Way, outcome: Execution) -> str:
     """What is not as in the plain machine; empty where nothing is."""
     for cell, (found, right) in enumerate(zip(way.memory, outcome.memory, strict=True)):
         if found != right:
@@ -195,7 +195,7 @@ def differs(way: Way, outcome: Outcome) -> str:
 
 
 def show(
-    assembly: Assembly, outcome: Outcome, program: Subleq, ways: list[Way], wrong: list[str]
+    assembly: Assembly, outcome: Execution, program: Subleq, ways: list[Way], wrong: list[str]
 ) -> None:
     """Print how it went, and what the named cells hold."""
     print(f"{len(assembly.cells)} cells, numbers from {program.low} to {program.high}")
@@ -227,7 +227,7 @@ def show_listing(assembly: Assembly, text: str) -> None:
 
 
 def named(
-    assembly: Assembly, outcome: Outcome
+    assembly: Assembly, outcome: Execution
 ) -> list[tuple[str, tuple[int, ...], tuple[int, ...]]]:
     """The data: label, numbers at the start, numbers at the end."""
     found = []
@@ -238,7 +238,7 @@ def named(
 
 
 def as_json(
-    assembly: Assembly, outcome: Outcome, program: Subleq, ways: list[Way], wrong: list[str]
+    assembly: Assembly, outcome: Execution, program: Subleq, ways: list[Way], wrong: list[str]
 ) -> dict[str, Any]:
     """All of it, for scripts."""
     return {

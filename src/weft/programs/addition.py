@@ -13,10 +13,10 @@ INIT, ITERATE, DONE = range(3)
 
 
 class Addition(weft.Program):
-    """Addition digit by digit from the right, with pointers that move left one position per layer.
+    """Addition digit by digit from the right, by pointers that move left one position per layer.
 
-    One pointer stands on a digit of each number, a third where the next digit of the sum goes. All
-    positions fetch both digits and keep the carry; the one under the third pointer writes.
+    Two pointers mark the current digit of each number, a third the place of the next digit of the
+    sum. All positions fetch both digits and keep the carry; the one under the third pointer writes.
 
     Two numbers of N digits take N + 2 layers, for every N: one to place the pointers, one for each
     digit, one for the last carry. Six heads; no variable has more than 13 values.
@@ -56,7 +56,7 @@ class Addition(weft.Program):
                 z.phase = DONE
 
     def encode(self, text: str) -> Sequence[Any]:
-        """`12+345`, with marks around it and the shorter number filled up with zeros."""
+        """`12+345`, with marks around it and the shorter number padded with zeros."""
         return self.vocabulary.parse(marked(text, "+", "a sum"))
 
     def sample(self, rng: random.Random, length: int) -> Sequence[Any]:
@@ -73,7 +73,7 @@ class Addition(weft.Program):
 
 
 def place_pointers(z: Any) -> None:
-    """On the last digits of both numbers; the sum is written from the end of the second one."""
+    """Put the pointers on the last digits; the sum is written over the second number."""
     if z.token != END:
         if z.token_right == END:
             z.here_b = 1
@@ -91,7 +91,7 @@ def add_digits(z: Any) -> None:
 
 
 def move_pointers(z: Any) -> None:
-    """All pointers one position to the left. To the right of the end there is none."""
+    """Move all pointers one position to the left; nothing comes in from beyond the end."""
     if z.token != END:
         z.here_out = z.out_right
         z.here_a = z.a_right
@@ -99,7 +99,7 @@ def move_pointers(z: Any) -> None:
 
 
 def write_carry(z: Any) -> None:
-    """The last carry is the first digit of the sum; it goes where the plus is."""
+    """Write the last carry, the first digit of the sum, in place of the plus."""
     if z.here_out:
         z.digit = z.carry
 
@@ -110,12 +110,12 @@ def marked(text: str, sign: str, what: str) -> str:
     parts = bare.split(sign)
     if len(parts) != 2 or not all(part.isdecimal() for part in parts):
         remedy = f"Write it as in 12{sign}34"
-        raise weft.WeftError(f"it is not {what} of two numbers", remedy=remedy)
+        raise weft.WeftError(f"this is not {what} of two numbers", remedy=remedy)
     width = max(map(len, parts))
     return f"s{sign.join(part.zfill(width) for part in parts)}e"
 
 
 def random_numbers(rng: random.Random, length: int) -> list[str]:
-    """Two numbers of as many digits as `length` tokens have room for, at least one."""
+    """Two random numbers with as many digits as `length` tokens have room for, at least one."""
     digits = max(1, (length - 3) // 2)
     return [f"{rng.randrange(10**digits):0{digits}}" for _ in range(2)]

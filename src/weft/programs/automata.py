@@ -1,4 +1,4 @@
-"""Finite automata and regular expressions: any of them, given as plain values."""
+"""Finite automata and regular expressions, given as plain values."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import weft
-from weft.programs.patterns import automaton, letters_of
+from weft.programs.regex import automaton, letters_of
 
 BEGIN = "^"
 
@@ -16,9 +16,8 @@ BEGIN = "^"
 class Dfa(weft.Program):
     """Any finite automaton: the state is carried from left to right, one position per layer.
 
-    It is `parity` with a table: a position waits until its left neighbour knows the state before
-    its letter, then looks up the state behind it. Every position so gets the state after the word
-    up to itself.
+    It is `parity` with a table: a position waits until its left neighbour has its state, then looks
+    up its own. So every position gets the state after the prefix that ends there.
 
     `letters` are the letters, `table` has a row for each state with the next state for each letter,
     `accepting` are the states in which a word is accepted. The default reads binary numbers: its
@@ -53,12 +52,12 @@ class Dfa(weft.Program):
             z.done = 1
 
     def encode(self, text: str) -> Sequence[Any]:
-        """The letters of a word, behind a mark. A word may be empty."""
+        """The letters of a word, after a mark. A word may be empty."""
         word = text.removeprefix(BEGIN)
         for letter in word:
             if letter not in self.letters:
                 raise weft.WeftError(
-                    f"{letter!r} is no letter of this automaton",
+                    f"{letter!r} is not a letter of this automaton",
                     subject=self.name,
                     remedy=f"Use {' '.join(self.letters)}, or make it with other letters",
                 )
@@ -88,7 +87,7 @@ class Dfa(weft.Program):
         return found
 
     def task(self, tokens: Sequence[Any]) -> bool:
-        """Follow the table, letter by letter."""
+        """The state that the table gives, letter by letter."""
         state = self.start
         for letter in tokens[1:]:
             state = self.table[state][self.letters.index(letter)]
@@ -103,7 +102,7 @@ class Regex(Dfa):
     pattern names.
 
     N letters take N layers, for every N. Two heads; the state has as many values as the automaton
-    has states. `(aa)*` needs two states, and is `parity` once more.
+    has states. `(aa)*` needs two states, and is `parity` again.
     """
 
     def __init__(self, pattern: str = "(aa)*", letters: str = "") -> None:
@@ -124,7 +123,7 @@ class Regex(Dfa):
 def check_automaton(
     letters: str, table: Sequence[Sequence[int]], accepting: Sequence[int], start: int
 ) -> None:
-    """Refuse an automaton with a mistake."""
+    """Raise a `WeftError` if an automaton is not well formed."""
     states = range(len(table))
     if not letters or len(set(letters)) < len(letters) or BEGIN in letters:
         what = f"the letters {letters!r} must be at least one, all different, without {BEGIN}"

@@ -1,7 +1,7 @@
 """Causal programs: what comes next? Induction head, counting in context, and a^n b^n.
 
 No position sees a later one, and the output is the next token, so `weft.generate` can let these
-programs go on from a prompt, as a language model does:
+programs continue a prompt, as a language model does:
 
     >>> import weft
     >>> "".join(weft.generate(weft.program("induction-head"), "badge"))
@@ -26,15 +26,15 @@ BAR = "|"
 
 
 class InductionHead(weft.Program):
-    """Copying by an induction head: find where the last token stood before, say what followed it.
+    """Copying by an induction head: find the previous occurrence of a token, output its successor.
 
-    In the first layer every position notes the token before it. In the second it looks for a
-    position that noted its own token: what stands there followed it last time. Where there is none,
-    it finds the first bar alone, whose number is 0. The mean over the bar, 0, and the token, v, is
-    v / 2: so a head can say "nothing" without being undefined.
+    In the first layer every position stores the token before it. In the second it attends to the
+    position that stored its own token: the token there followed it last time. If there is none, it
+    attends to the first bar alone, whose number is 0. The mean over the bar, 0, and the token, v,
+    is v / 2: so a head can find nothing without being undefined.
 
     Two layers and two heads; variables with a value for each letter and a few more. A prompt
-    `badge` becomes `|badge|`, and goes on until the bar comes up again; no letter may be in it
+    `badge` becomes `|badge|`, and is continued until the bar comes again; no letter may occur in it
     twice.
     """
 
@@ -42,7 +42,7 @@ class InductionHead(weft.Program):
 
     def __init__(self, letters: str = "abcdefgh") -> None:
         size = len(letters) + 1  # the bar is number 0
-        first = size  # what the first position notes
+        first = size  # what the first position stores
         tokens = [BAR, *letters]
         self.letters = letters
         self.tokens = tokens
@@ -75,8 +75,8 @@ class InductionHead(weft.Program):
         twice = [token for token in tokens if tokens.count(token) > 1]
         if twice:
             raise weft.WeftError(
-                f"'{twice[0]}' is there twice, so what follows it is not clear",
-                remedy="Give a word whose letters differ",
+                f"'{twice[0]}' occurs twice, so its successor is ambiguous",
+                remedy="Give a word with distinct letters",
             )
         return [BAR, *tokens, BAR]
 
@@ -91,7 +91,7 @@ class InductionHead(weft.Program):
         return [BAR, *word, BAR, *word][:length]
 
     def task(self, tokens: Sequence[Any]) -> Any:
-        """What followed each token where it stood before; a bar where it did not."""
+        """What followed the previous occurrence of each token; a bar if there is none."""
         return "".join(
             tokens[tokens.index(token) + 1] if token in tokens[:place] else BAR
             for place, token in enumerate(tokens)
@@ -101,8 +101,8 @@ class InductionHead(weft.Program):
 class CountSoFar(weft.Program):
     """Counting in context: after each letter, the number of times that it occurred before.
 
-    The same share as in `histogram`, where a causal head only sees what came before. After a
-    number comes the end.
+    The share is that of `histogram`, except that a causal head sees earlier positions only. The end
+    comes after a number.
 
     One layer and one head, variables with a value for each token; up to ten letters, so that the
     count is a digit.
@@ -136,7 +136,7 @@ class CountSoFar(weft.Program):
     decode = InductionHead.decode
 
     def sample(self, rng: random.Random, length: int) -> Sequence[Any]:
-        """Random letters, few kinds of them."""
+        """Random letters of a few kinds."""
         return [START, *rng.choices(self.letters, k=min(length, 11) - 1)]
 
     def task(self, tokens: Sequence[Any]) -> Any:
@@ -148,11 +148,11 @@ class CountSoFar(weft.Program):
 
 
 class AnBn(weft.Program):
-    """As many b as a: goes on with b until there are enough, then ends.
+    """As many b as a: continues with b until there are as many, then ends.
 
-    One head averages over everything so far; more than half of it are a as long as b are missing.
-    The smallest such share is n of 2n - 1. So there are two buckets, 1/2 and that one, and what is
-    between them bounds n.
+    One head averages over everything so far; as long as b are missing, more than half of it is a.
+    The smallest such share is n / (2n - 1). So there are two buckets, 1/2 and this one, and the
+    distance between them bounds n.
 
     One layer and one head, and no variable with more than three values, for up to `most` a. This is
     greedy decoding of the language a^n b^n.
@@ -182,7 +182,7 @@ class AnBn(weft.Program):
         count = tokens.count("a")
         if not re.fullmatch("a+b*", "".join(tokens)) or not len(tokens) <= 2 * count:
             raise weft.WeftError(
-                "no word of a^n b^n begins so",
+                "no word of a^n b^n begins like this",
                 remedy="Give some a, then at most as many b",
             )
         if count > self.most:

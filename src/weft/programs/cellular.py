@@ -13,14 +13,14 @@ EDGE = "|"
 
 
 class Automaton(weft.Program):
-    """Rule 110, or any other elementary cellular automaton, for so many generations.
+    """Rule 110, or any other elementary cellular automaton, for a number of generations.
 
     A cell looks at itself and its two neighbours. Three bits make a number from 0 to 7, and that
-    bit of the rule is the cell's next state. Beyond both edges all cells stay 0. Rule 110 can
-    compute whatever a computer can: it takes room and time, not a large step.
+    bit of the rule is the cell's next state. Beyond both edges all cells stay 0. Rule 110 is
+    Turing complete: universality takes space and time, not a large step.
 
-    One layer a generation, two heads and two binary variables for any number of cells. At level 2
-    the rule 110 has two hidden units: a 0 with a 1 to its right becomes 1, a 1 between two of them
+    One layer per generation, two heads and two binary variables for any number of cells. At level 2
+    rule 110 has two hidden units: a 0 with a 1 to its right becomes 1, a 1 between two of them
     becomes 0.
     """
 
@@ -46,7 +46,9 @@ class Automaton(weft.Program):
         """Cells, between two edges."""
         cells = self.vocabulary.parse(text.strip().removeprefix(EDGE).removesuffix(EDGE))
         if EDGE in cells:
-            raise weft.WeftError("there is an edge inside", remedy="Write cells alone, as in 00010")
+            raise weft.WeftError(
+                "there is an edge among the cells", remedy="Write cells alone, as in 00010"
+            )
         return [EDGE, *cells, EDGE]
 
     def decode(self, stream: weft.Stream) -> Any:

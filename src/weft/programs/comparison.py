@@ -16,8 +16,8 @@ class Comparison(weft.Program):
     """Comparison digit by digit from the left: the first two digits that differ decide.
 
     A pointer on each number moves right one position per layer, as long as the digits under both
-    are equal. The program halts as soon as it knows, so how long it takes depends on the numbers,
-    and not on how long they are.
+    are equal. The program halts as soon as it knows, so the number of layers depends on
+    the common prefix, not on the length.
 
     Numbers whose first K digits are equal take K + 2 layers: one to place the pointers, one for
     each equal digit, one to decide. Five heads; no variable has more than 13 values.
@@ -56,7 +56,7 @@ class Comparison(weft.Program):
                 move_right(z)
 
     def encode(self, text: str) -> Sequence[Any]:
-        """`12?345`, with marks around it and the shorter number filled up with zeros."""
+        """`12?345`, with marks around it and the shorter number padded with zeros."""
         return self.vocabulary.parse(marked(text, "?", "a comparison"))
 
     def sample(self, rng: random.Random, length: int) -> Sequence[Any]:
@@ -76,7 +76,7 @@ class Comparison(weft.Program):
 
 
 def place_on_first_digits(z: Any) -> None:
-    """Pointers on the first digits of both numbers."""
+    """Put the pointers on the first digits of both numbers."""
     if z.token != START:
         if z.token_left == START:
             z.here_a = 1
@@ -85,7 +85,7 @@ def place_on_first_digits(z: Any) -> None:
 
 
 def move_right(z: Any) -> None:
-    """Both pointers one position to the right. To the left of the start there is none."""
+    """Move both pointers one position to the right; nothing comes in from before the start."""
     if z.token != START:
         z.here_a = z.a_left
         z.here_b = z.b_left

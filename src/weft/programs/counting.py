@@ -1,9 +1,9 @@
 """Counting in one layer: histogram, and the most frequent letter.
 
-Attention averages, it does not add. So a count is read off a share: a head looks at the start mark
-and at everything that is to be counted, and averages a number that is 1 at the mark and 0
-elsewhere. It finds 1 / (1 + count). A number is read as the nearest of its buckets, so there is a
-bucket for every count that can occur, and the input may not be longer than that.
+Attention averages; it does not add. So a count is read off a share: a head attends to the start
+mark and to everything that is to be counted, and averages a number that is 1 at the mark and 0
+elsewhere. The result is 1 / (1 + count). A number is rounded to the nearest of its buckets, so
+there is a bucket for every possible count, which bounds the length of the input.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ START = "s"
 
 
 def shares(most: int) -> list[float]:
-    """What the share of the start mark can be, beside up to `most` others."""
+    """The possible shares of the start mark, beside up to `most` other positions."""
     return [1 / (1 + others) for others in range(most + 1)]
 
 
 def counted(share: float) -> int:
-    """How many others the start mark shares with."""
+    """The number of other positions, from the share of the start mark."""
     return round(1 / share) - 1
 
 
 class Histogram(weft.Program):
-    """How often each letter occurs: every position counts its like, in one layer.
+    """How often each letter occurs: every position counts its own letter, in one layer.
 
-    The query is a set, the own letter and the start mark. The share that the mark has among what is
-    selected gives the count.
+    The query is a set of two values: the position's letter and the start mark. The share of the
+    mark among the selected positions gives the count.
 
-    One layer and one head for any length; but a value and a bucket for every count up to `most`,
-    which is also how many letters the input may have.
+    One layer and one head for any length, but a value and a bucket for every count up to `most`,
+    which is also the maximum number of letters.
     """
 
     layers = 1
@@ -65,7 +65,7 @@ class Histogram(weft.Program):
         return letters if letters[:1] == [START] else [START, *letters]
 
     def decode(self, stream: weft.Stream) -> Any:
-        """One count a letter."""
+        """One count per letter."""
         return list(stream["count"][1:])
 
     def sample(self, rng: random.Random, length: int) -> Sequence[Any]:
@@ -78,13 +78,13 @@ class Histogram(weft.Program):
 
 
 class MostFrequent(weft.Program):
-    """The most frequent letter: count as `histogram` does, then see whether any count is larger.
+    """The most frequent letter: count as `histogram` does, then check whether any count is larger.
 
-    There is no attention to "the largest". But a position can ask for all counts above its own, by
-    a set that it makes in the first layer; if the start mark answers alone, there is none.
+    No head can attend to "the largest". But a position can query for all counts above its own, with
+    a set that it computes in the first layer; if only the start mark is selected, there are none.
 
     Two layers and two heads for any length; two variables with a value for every count, and the
-    limits of `histogram`. Where several letters are equally frequent, all of them are found.
+    limits of `histogram`. If several letters are equally frequent, the result has all of them.
     """
 
     layers = 2
@@ -108,12 +108,12 @@ class MostFrequent(weft.Program):
         self.share = weft.attend(
             self.alike, self.kind, self.start, output=weft.number(shares(most))
         )
-        # At most 1/2 where a rival is selected beside the mark.
+        # At most 1/2 if a rival is selected beside the mark.
         self.alone = weft.attend(self.rivals, self.count, self.start, output=weft.number([0.5, 1]))
         self.output = self.winner
 
     def step(self, z: Any) -> None:
-        # Both lines run in both layers. The first finds the same again, the second is right once
+        # Both lines run in both layers. The first computes the same again; the second is right once
         # all counts and rivals are.
         count = counted(z.share)
         z.count = count

@@ -1,8 +1,7 @@
-"""Nested brackets of several kinds, up to a depth: the bounded Dyck language.
+"""Nested brackets of several kinds up to a depth: the bounded Dyck language.
 
-Brackets of k kinds that are closed in the right order are the model of all nested syntax. With the
-depth bounded the language is regular, but a table of its states has some k^depth entries; a stack
-has `depth` cells.
+Well-nested brackets of k kinds are the model of all nested syntax. With bounded depth the language
+is regular, but an automaton for it has about k^depth states; a stack has `depth` cells.
 """
 
 from __future__ import annotations
@@ -18,12 +17,12 @@ WAITING, STACKED, DONE = range(3)
 
 
 class Dyck(weft.Program):
-    """Whether brackets are nested well, and how deep, by a stack handed on from left to right.
+    """Whether brackets are well nested, and how deep, by a stack passed from left to right.
 
     Each position takes over the stack of its left neighbour, one position per layer. An opening
     bracket pushes its kind: every cell takes the content of the one above it. A closing bracket
-    pops, if its kind is on top. A wrong bracket, or one too deep, breaks all that follows. A layer
-    later the position counts its cells: that is the depth.
+    pops, if its kind is on top. A wrong bracket, or one that is too deep, breaks all that follows.
+    One layer later the position counts its cells: that is the depth.
 
     N + 1 layers for N brackets of k kinds; for depth D, D + 2 heads, and D variables of k + 1
     values.
@@ -31,7 +30,7 @@ class Dyck(weft.Program):
 
     def __init__(self, brackets: str = "()[]{}", depth: int = 4) -> None:
         opening, closing = brackets[::2], brackets[1::2]
-        kinds = len(opening) + 1  # kind 0 is no bracket
+        kinds = len(opening) + 1  # kind 0 stands for an empty cell
         self.opening, self.closing = opening, closing
         self.deepest, self.wrong = depth, depth + 1
         self.tokens = [START, *brackets]
@@ -62,14 +61,14 @@ class Dyck(weft.Program):
             z.stage = STACKED
 
     def push(self, z: Any) -> None:
-        """Put the kind on top; a full stack breaks."""
+        """Push the kind; a full stack breaks."""
         z.broken = int(z.broken_left or z[self.lefts[-1]] != 0)
         z.cell_0 = z.opens
         for place in range(1, self.deepest):
             z[self.cells[place]] = z[self.lefts[place - 1]]
 
     def drop(self, z: Any) -> None:
-        """Take the top away; the stack breaks where another kind is there, or nothing."""
+        """Pop the top; the stack breaks if it has another kind, or is empty."""
         z.broken = int(z.broken_left or z.cell_0_left != z.closes)
         for place in range(1, self.deepest):
             z[self.cells[place - 1]] = z[self.lefts[place]]
@@ -80,13 +79,13 @@ class Dyck(weft.Program):
         return brackets if brackets[:1] == [START] else [START, *brackets]
 
     def decode(self, stream: weft.Stream) -> Any:
-        """Whether all is well, and the depth after each bracket up to the first mistake."""
+        """Whether brackets are well nested, and the depth after each up to the first mistake."""
         depths: Any = stream["depth"][1:]
         right = [depth for depth in depths if depth != self.wrong]
         return len(right) == len(depths) and depths[-1:] in [(), (0,)], right
 
     def sample(self, rng: random.Random, length: int) -> Sequence[Any]:
-        """Brackets that nest, mostly, in every fourth sample with one that is wrong."""
+        """Well-nested brackets; in every fourth sample, one of them is wrong."""
         made: list[str] = []
         stack: list[str] = []
         for left in range(length - 1, 0, -1):

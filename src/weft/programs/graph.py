@@ -12,15 +12,15 @@ START = "s"
 
 
 class BreadthFirst(weft.Program):
-    """Distances in a directed graph, given as a list of its edges; all paths grow at once.
+    """Distances in a directed graph given as a list of edges; all paths grow in parallel.
 
     A position is an edge, `ab` from a to b; a vertex is an edge from itself to itself, and `>a`
-    says that the search begins at a. In each layer every edge asks whether an edge that has been
-    reached leads to where it begins. If so it is reached too, and the number of the layer is the
+    says that the search begins at a. In each layer every edge queries whether an edge that has been
+    reached ends where it begins. If so it is reached too, and the number of the layer is the
     distance.
 
-    To ask whether there is one at all, take an average: the start mark is always selected, with the
-    number 1, edges have 0. The mean is below 1 where there are any.
+    Whether there is one at all is decided by an average: the start mark, with the number 1, is
+    always selected, and edges have 0. The mean is below 1 if any edge is selected.
 
     As many layers as vertices and one head for any number of edges; four variables have a value for
     each vertex.
@@ -28,7 +28,7 @@ class BreadthFirst(weft.Program):
 
     def __init__(self, vertices: str = "abcde") -> None:
         count = len(vertices)
-        start, nowhere = count, count + 1  # where no edge leads
+        start, nowhere = count, count + 1  # a vertex that no edge leads to
         self.vertices, self.nowhere, self.layers = vertices, nowhere, count
         edges = [a + b for a in vertices for b in vertices if a != b]
         self.tokens = [START, *(f">{vertex}" for vertex in vertices), *vertices, *edges]
@@ -49,7 +49,7 @@ class BreadthFirst(weft.Program):
         self.start = weft.number([0, 1], token=lambda t: t == START)
         self.round = weft.var(count + 1)
         self.distance = weft.var(count + 1, default=count)
-        # At most 1/2 where an edge is selected beside the mark.
+        # At most 1/2 if an edge is selected beside the mark.
         self.alone = weft.attend(self.begins, self.leads, self.start, output=weft.number([0.5, 1]))
         self.output = self.distance
 
@@ -65,7 +65,7 @@ class BreadthFirst(weft.Program):
         strange = [word for word in words if word not in self.vocabulary.numbers or word == START]
         if strange or not words or len(words[0]) != 1 or min(map(len, words[1:]), default=2) != 2:
             raise weft.WeftError(
-                "it is not a source and edges",
+                "this is not a source and edges",
                 remedy=f"Write them as in 'a ab bc', with the vertices {self.vertices}",
             )
         return [START, f">{words[0]}", *self.vertices, *words[1:]]

@@ -13,15 +13,15 @@ INIT, BEGIN, MULTIPLY, SETTLE = range(4)
 
 
 class Multiplication(weft.Program):
-    """Multiplication as on paper, digit by digit of one number, each by repeated addition.
+    """Long multiplication: digit by digit of the first number, each by repeated addition.
 
-    In `12*34`, 12 says how often, 34 what is added. A pointer goes through the digits of 12 from
-    the right. For the digit 2, all positions add their digit of 34 to their digit of the product,
-    twice and all at once. Then 34 moves one place to the left, and is 340 for the next digit.
+    In `12*34`, 34 is added, as often as the digits of 12 say. A pointer moves through the digits of
+    12 from the right. For the digit 2, all positions add their digit of 34 to their digit of the
+    product in parallel, twice. Then 34 shifts one place to the left, to 340, for the next digit.
 
-    Carries do not wait for each other. In each layer a position hands its carry to the left
-    neighbour, who adds it to what it adds anyway. At the end a wave from the right tells each
-    position that no more carries will come.
+    Carries do not wait for each other. In each layer a position passes its carry to its left
+    neighbour, which adds it to its own sum. At the end, a wave from the right tells each position
+    that no more carries will come.
 
     M digits with the sum D times N digits: M + D + 2 layers to add, and one layer for each of the
     2 M + N + 3 tokens to settle the carries. Six heads; no variable has more than 13 values.
@@ -64,7 +64,7 @@ class Multiplication(weft.Program):
         parts = bare.split("*")
         if len(parts) != 2 or not all(part.isdecimal() for part in parts):
             remedy = "Write it as in 12*34"
-            raise weft.WeftError("it is not a product of two numbers", remedy=remedy)
+            raise weft.WeftError("this is not a product of two numbers", remedy=remedy)
         many, what = parts[0], parts[1].lstrip("0")
         return self.vocabulary.parse(f"s{many}*{what.zfill(len(many) + len(what))}e")
 
@@ -76,7 +76,7 @@ class Multiplication(weft.Program):
         return self.encode("*".join(map(str, numbers)))
 
     def decode(self, stream: weft.Stream) -> Any:
-        """The product, as a number; what stands left of the `*` is of no use."""
+        """The product, as a number; what is left of the `*` is ignored."""
         begin = stream["token"].index(STAR) + 1
         return int("".join(map(str, stream["digit"][begin:-1])))
 
@@ -95,7 +95,7 @@ def add(z: Any, amount: Any) -> None:
 
 
 def go_on(z: Any) -> None:
-    """What is to be done when nothing is left to add."""
+    """Choose the next phase when nothing is left to add."""
     if z.phase == INIT:
         z.here = not z.end and z.token_right == STAR
         z.phase = BEGIN
@@ -109,7 +109,7 @@ def go_on(z: Any) -> None:
 
 
 def take_next_digit(z: Any) -> None:
-    """The next digit of the multiplier says how often; before its first digit is the start."""
+    """Take the next digit of the multiplier; the start mark comes before its first digit."""
     if z.multiplier == START:
         z.phase = SETTLE
     else:

@@ -1,6 +1,6 @@
 """Parity of a bit string, three ways (ALTA paper, figures 2, 7 and 8).
 
-The three compute the same function and are learned very differently: that is the paper's first
+The three compute the same function, but transformers learn them very differently: the paper's first
 lesson.
 """
 
@@ -57,8 +57,8 @@ class Parity(weft.Program):
 class ParityAbsolute(weft.Program):
     """Parity carried from left to right by absolute positions: each looks up the index before it.
 
-    The same algorithm as `parity`, but it names positions, so it ends where they end: N bits take
-    N - 1 layers, for N up to `positions`.
+    The same algorithm as `parity`, but with absolute positions, so it is limited to them: N bits
+    take N - 1 layers, for N up to `positions`.
     """
 
     def __init__(self, positions: int = 64) -> None:
@@ -88,8 +88,8 @@ class ParityAbsolute(weft.Program):
 class ParitySum(weft.Program):
     """Parity by counting: one head averages over the ones and the start, one step takes it mod 2.
 
-    One layer for any length, but a bucket for every count of ones up to `ones`: what it never saw,
-    it cannot know.
+    One layer for any length, but a bucket for every count of ones up to `ones`: it cannot
+    generalise to counts that it has not seen.
     """
 
     layers = 1
@@ -118,11 +118,11 @@ class ParitySum(weft.Program):
 
 
 class ParityCount(weft.Program):
-    """Parity by counting, with the count kept: one step notes how many ones, the next takes mod 2.
+    """Parity by counting, in two steps: the first stores the count of ones, the second takes mod 2.
 
-    The form of `parity-sum` from whose traces the ALTA paper trains (appendix D.1): a count that is
-    one of finitely many values is easier to learn from than a share. Shares are of `scale`, so that
-    noise in training does not blur them.
+    The form of `parity-sum` whose traces the ALTA paper trains on (appendix D.1): a categorical
+    count is easier to learn from than a share. Shares are multiplied by `scale`, so that noise in
+    training does not blur them.
     """
 
     layers = 2

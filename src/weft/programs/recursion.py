@@ -2,8 +2,8 @@
 
 Both tasks are those of "Transformer-Based Models Are Not Yet Perfect At Learning to Emulate
 Structural Recursion" (arXiv 2401.12947). Data are sequences of constructors, outermost first; a
-function has one equation for each constructor. Models that learn them from examples find shortcuts,
-which fail where the recursion is deep. These programs do recurse.
+function has one equation per constructor. Models that learn them from examples find shortcuts,
+which fail on deep recursion. These programs do recurse.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ class Successor(weft.Program):
     """The successor of a binary number, by its three equations, one call per layer.
 
     Numbers are `01`, which is one, `XO b`, twice b, and `X1 b`, twice b plus one; the call `s`
-    stands before its argument. Only the last equation calls again: the call moves on to b. All
-    positions look at the constructor that it has come to, so they stop together.
+    stands before its argument. Only the last equation recurses: the call moves on to b. All
+    positions attend to the constructor that the call has reached, so they halt together.
 
     d + 2 layers for a number that begins with d times X1, whatever its length. Two heads; no
     variable has more than five values.
@@ -65,7 +65,7 @@ class Successor(weft.Program):
             words = constructors(int(words[0]))
         if words[-1:] != ["01"] or not set(words[:-1]) <= {"XO", "X1"}:
             raise weft.WeftError(
-                "it is not a binary number from 1 on",
+                "this is not a binary number of at least 1",
                 remedy="Write it as 11, or as X1 X1 XO 01",
             )
         return ["s", *words, "_"]
@@ -76,7 +76,7 @@ class Successor(weft.Program):
         return number_of([self.vocabulary.name(term) for term in terms if term < CALL])
 
     def sample(self, rng: random.Random, length: int) -> Sequence[Any]:
-        """A number of so many constructors, where deep recursion is as likely as any other."""
+        """A number of about `length` constructors; all recursion depths are equally likely."""
         digits = max(0, length - 3)
         depth = rng.randint(0, digits)
         rest = ["XO", *rng.choices(["XO", "X1"], k=digits)][: digits - depth]
@@ -88,7 +88,7 @@ class Successor(weft.Program):
 
 
 def constructors(number: int) -> list[str]:
-    """A number as a sequence of constructors, the lowest digit first."""
+    """A number as a sequence of constructors, least significant digit first."""
     return ["X1" if digit == "1" else "XO" for digit in reversed(f"{number:b}"[1:])] + ["01"]
 
 
@@ -101,14 +101,14 @@ DESCEND, RETURN, DONE = range(3)
 
 
 class Traversal(weft.Program):
-    """The nodes of a binary tree in order, by a recursion that finds its way back by attention.
+    """The nodes of a binary tree in order, by a recursion that returns by attention.
 
     A tree is `.`, or a letter and its two subtrees: `ab..c..` is a with the children b and c. A
-    flag walks over the input, and all positions know how many calls are open. A node whose call is
-    open keeps its level, the number of calls at that time. So the node to return to is the one
+    flag moves over the input, and all positions know how many calls are open. A node whose call is
+    open keeps its level, the number of open calls at that time. So the node to return to is the one
     whose level is the number of open calls: the sequence itself is the stack.
 
-    4N + 2 layers for N nodes: to enter each, to turn and to leave, one a leaf, and one to start.
+    4N + 2 layers for N nodes: to enter, turn at and leave each, one per leaf, and one to start.
     Five heads; two variables with a value for each level. `order` is `pre`, `in` or `post`.
     """
 
@@ -179,7 +179,7 @@ class Traversal(weft.Program):
             z.mode = DONE
 
     def emit(self, z: Any, node: Any) -> None:
-        """Put a node where the writer stands, and move it on."""
+        """Write a node at the writer's position, and move the writer on."""
         if z.writer:
             z.out = node
         z.writer = 0 if z.token == self.start else z.writer_left
@@ -198,7 +198,7 @@ class Traversal(weft.Program):
         return ["s", *tokens]
 
     def height(self, tokens: Iterator[Any]) -> int | None:
-        """How deep the tree is that begins here; None where it does not end."""
+        """The depth of the tree that begins here; None if it does not end."""
         node = next(tokens, None)
         if node == ".":
             return 0
@@ -208,7 +208,7 @@ class Traversal(weft.Program):
         return None if first is None or second is None else 1 + max(first, second)
 
     def decode(self, stream: weft.Stream) -> Any:
-        """The nodes as they were written."""
+        """The nodes in the order in which they were written."""
         nodes: Any = stream["out"]
         return "".join(self.letters[node] for node in nodes if node != self.blank)
 
@@ -217,7 +217,7 @@ class Traversal(weft.Program):
         return ["s", *self.grow(rng, max(0, length - 2) // 2, self.depth)]
 
     def grow(self, rng: random.Random, nodes: int, depth: int) -> list[str]:
-        """A random tree with so many nodes, fewer where it would be too deep."""
+        """A random tree with `nodes` nodes, or fewer if it would be too deep."""
         nodes = min(nodes, 2**depth - 1)
         if nodes == 0:
             return ["."]

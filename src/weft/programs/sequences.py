@@ -1,4 +1,4 @@
-"""Moving letters about: reverse, two ways, and copy.
+"""Rearranging letters: reverse, two ways, and copy.
 
 Letters move either one position per layer, by heads that look at a neighbour, or all at once, by
 heads that look at an absolute position. The first kind needs a layer per letter and works for any
@@ -19,11 +19,11 @@ LETTERS = string.ascii_lowercase
 
 
 class Reverse(weft.Program):
-    """Reversal by swapping neighbours, everywhere at once, as often as there are letters.
+    """Reversal by swapping neighbours, everywhere in parallel, once per letter.
 
     Positions pair up with the right or the left neighbour in turn and always swap, so every letter
-    walks steadily to one end, turns round there, and stops at its mirror image. It is `sort`
-    without the comparison. `done` walks along as a clock.
+    moves steadily to one end, turns round there, and stops at its mirror image. It is `sort`
+    without the comparison. `done` moves along as a clock.
 
     N layers and three heads for N letters, and no variable that grows with N.
     """
@@ -64,11 +64,11 @@ class Reverse(weft.Program):
 
 
 class ReverseAbsolute(weft.Program):
-    """Reversal in two layers: learn where the end is, then fetch the letter at the mirror image.
+    """Reversal in two layers: find the end, then fetch the letter at the mirrored position.
 
     The first layer fetches the index of the end mark and subtracts; the second looks up the
-    position that was computed. A head cannot use what another head of its layer finds, so it takes
-    two layers; it never takes more.
+    position that was computed. A head cannot use the result of another head of its layer, so this
+    takes two layers, for any length.
 
     Two layers and two heads; two variables and a head with a value for each of `positions`.
     """
@@ -102,11 +102,11 @@ class ReverseAbsolute(weft.Program):
 
 
 class Copy(weft.Program):
-    """Copying a word to the blanks behind it, on a conveyor belt.
+    """Copying a word to the blanks after it, like a conveyor belt.
 
     In every layer every position takes over what its left neighbour carried, so the whole word
-    moves to the right. Behind it comes a flag. When that is at the end mark, the word has passed:
-    all positions watch the mark, and stop.
+    moves to the right, followed by a flag. When the flag reaches the end mark, the word has
+    arrived: all positions attend to the mark, and halt.
 
     N + 2 layers and three heads for N letters, and no variable that grows with N.
     """
@@ -139,7 +139,7 @@ class Copy(weft.Program):
         return [START, *letters, END, *BLANK * len(letters)]
 
     def decode(self, stream: weft.Stream) -> Any:
-        """What arrived on the blanks."""
+        """The letters that arrived on the blanks."""
         cargo = stream["cargo"]
         return spelt(cargo[len(cargo) // 2 + 1 :])
 
@@ -153,7 +153,7 @@ class Copy(weft.Program):
 
 
 def word(text: str) -> Sequence[str]:
-    """The letters of a word; marks and blanks are none."""
+    """The letters of a word, without marks and blanks."""
     letters = "".join(text.split())
     strange = [letter for letter in letters if letter not in LETTERS]
     if strange:

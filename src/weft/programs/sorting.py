@@ -1,7 +1,7 @@
 """Sorting, two ways: counting what is smaller, and swapping neighbours.
 
-The first takes two layers and names positions; the second takes as many layers as there are items
-and does the same at every position, however many there are.
+The first takes two layers and uses absolute positions; the second takes as many layers as there are
+items and does the same at every position, whatever their number.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ END = "e"
 
 
 class SortUnique(weft.Program):
-    """Sorting in two layers, for items that differ: count the smaller ones, then fetch by rank.
+    """Sorting of distinct items in two layers: count the smaller ones, then fetch by rank.
 
-    In the first layer every item asks for all smaller ones, by a set, and the share that the start
-    mark has among them gives their number: its rank. In the second layer the position i takes the
+    In the first layer every item queries for all smaller ones, with a set, and the share of the
+    start mark among them gives their number: its rank. In the second layer, position i fetches the
     item of rank i.
 
     Two layers and two heads, and four variables with a value for each kind of item, which is also
-    how many items there may be: 10 by default.
+    the maximum number of items: 10 by default.
     """
 
     layers = 2
@@ -60,12 +60,12 @@ class SortUnique(weft.Program):
             z.ranked = 1
 
     def encode(self, text: str) -> Sequence[Any]:
-        """Items that differ, behind a start mark."""
+        """Distinct items, after a start mark."""
         items = self.vocabulary.parse(text.removeprefix(START))
         twice = [item for item in items if items.count(item) > 1 or item == START]
         if twice:
             raise weft.WeftError(
-                f"'{twice[0]}' is there twice",
+                f"'{twice[0]}' occurs twice",
                 remedy="Give each item once; `sort` takes repeats",
             )
         return [START, *items]
@@ -90,12 +90,12 @@ def below(item: int) -> set[int]:
 
 
 class Sort(weft.Program):
-    """Sorting with repeats, by swapping neighbours that are in the wrong order, everywhere at once.
+    """Sorting with repeats: swap neighbours that are in the wrong order, everywhere in parallel.
 
-    Odd-even transposition: positions pair up with a neighbour, the smaller item goes left and the
-    larger right; in the next layer they pair up with the neighbour on the other side. That sorts N
-    items in N layers. Meanwhile `done` walks from the start mark to the last item, one position per
-    layer: a clock that stops them all in time.
+    Odd-even transposition sort: positions pair up with a neighbour, the smaller item goes left and
+    the larger right; in the next layer they pair up with the neighbour on the other side. That
+    sorts N items in N layers. Meanwhile `done` moves from the start mark to the last item, one
+    position per layer: a clock that halts all positions in time.
 
     N layers and three heads for N items, and no variable that grows with N.
     """
@@ -124,7 +124,7 @@ class Sort(weft.Program):
         items = self.vocabulary.parse(text.removeprefix(START).removesuffix(END))
         if START in items or END in items:
             raise weft.WeftError(
-                "there is a mark among the items",
+                "the items contain a mark",
                 remedy=f"Give items alone: {self.items}",
             )
         return [START, *items, END]

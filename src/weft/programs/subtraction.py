@@ -1,4 +1,4 @@
-"""Decimal subtraction of two numbers of any length, with a sign where the second is larger."""
+"""Decimal subtraction of two numbers of any length, with a sign if the second is larger."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ MINUS = 10
 
 
 class Subtraction(weft.Program):
-    """Subtraction in both directions at once: the borrow at the end says which one was meant.
+    """Subtraction in both directions at once; the final borrow decides which one is the answer.
 
-    The pointers are those of `addition`. While they move left, nobody knows yet which number is the
-    larger one. So the writing position keeps a digit of a - b and one of b - a, each with a borrow
-    of its own. If a - b has to borrow at the end, it is negative: then all positions take the
-    digit of b - a, and the one under the pointer, where the minus is, writes a minus.
+    The pointers are those of `addition`. Until they reach the first digits, it is not
+    known which number is larger. So the writing position keeps a digit of a - b and one of b - a,
+    each with its own borrow. If a - b still has to borrow at the end, it is negative: then all
+    positions take the digit of b - a, and the one at the minus sign writes a minus.
 
     Two numbers of N digits take N + 2 layers, for every N. Six heads; no variable has more than 13
     values.
@@ -69,7 +69,7 @@ class Subtraction(weft.Program):
                 z.phase = DONE
 
     def encode(self, text: str) -> Sequence[Any]:
-        """`345-12`, with marks around it and the shorter number filled up with zeros."""
+        """`345-12`, with marks around it and the shorter number padded with zeros."""
         return self.vocabulary.parse(marked(text, "-", "a difference"))
 
     def sample(self, rng: random.Random, length: int) -> Sequence[Any]:
@@ -100,6 +100,6 @@ def subtract_digits(z: Any) -> None:
 
 
 def choose_direction(z: Any) -> None:
-    """A borrow that is left over means that a - b is negative, and b - a its size."""
+    """If a borrow is left over, a - b is negative and b - a is its absolute value."""
     if z.borrow:
         z.digit = MINUS if z.here_out else z.digit_back

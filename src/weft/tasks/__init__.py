@@ -1,8 +1,7 @@
-"""What is learned: tasks with their samplers, splits and exact scores, one module a family.
+"""Tasks: what models learn, with samplers, splits and exact scores; one module per family.
 
-A `Task` draws batches on the fly, the same ones from the same seed and step, and keeps test sets
-apart from them. Every example carries its axes, such as its length, so that accuracy along any axis
-is a group-by.
+A `Task` draws batches on the fly, reproducibly from seed and step, and keeps test sets apart from
+them. Every example carries its axes, such as its length, so accuracy along an axis is a group-by.
 """
 
 from weft.tasks.batch import Batch, pack

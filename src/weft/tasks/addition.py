@@ -1,8 +1,8 @@
-"""Decimal addition, digit by digit, in three orders of digits.
+"""Decimal addition, one token per digit, in three digit orders.
 
 plain              57+8=65
-reversed           75+8=56     the last digit of every number comes first, as one adds by hand
-reversed-answer    57+8=56     that of the sum alone
+reversed           75+8=56     least significant digit first in every number
+reversed-answer    57+8=56     least significant digit first in the sum only
 """
 
 from __future__ import annotations
@@ -17,10 +17,9 @@ import numpy as np
 
 from weft.tasks.arrays import Bools, Ints, constant, placed, turned, within
 from weft.tasks.formats import Format, Pairs
-from weft.tasks.parameters import check_ascending
-from weft.tasks.task import TRAIN, Split, Task
+from weft.tasks.task import TRAIN, Split, Task, check_ascending
 
-ZERO = 4  # the token "0"; the other digits and the plus come next
+ZERO = 4  # the token "0"; the other digits and the plus follow
 PLUS = ZERO + 10
 
 
@@ -28,14 +27,14 @@ PLUS = ZERO + 10
 class Addition(Task):
     """The sum of two decimal numbers.
 
-    The digits of the longer number are drawn evenly, then those of the other one, up to as many.
-    The axes are `digits` (of the longer number), `carries` (how many digits carry) and `chain` (the
-    most carries in a row, each handed to the next).
+    The length of the longer number is drawn uniformly, then that of the other one, up to the same
+    length. The axes are `digits` (of the longer number), `carries` (the number of digits that
+    carry) and `chain` (the longest run of consecutive carries).
 
     Attributes:
-        digits: the most digits in distribution.
-        longer: the most digits of all.
-        order: of digits: `plain`, `reversed` or `reversed-answer`.
+        digits: the maximum number of digits in distribution.
+        longer: the maximum number of digits of all.
+        order: the digit order: `plain`, `reversed` or `reversed-answer`.
     """
 
     name: ClassVar[str] = "addition"
@@ -63,7 +62,7 @@ class Addition(Task):
                 axes={"digits": (low + 1, high)},
             ),
             "carries": Split(
-                description=f"numbers of at most {low} digits that carry at every digit",
+                description=f"numbers of at most {low} digits with a carry at every digit",
                 axes={"digits": (1, low), "carries": (1, low), "chain": (1, low)},
             ),
         }
@@ -81,7 +80,7 @@ class Addition(Task):
         return self._pairs(a, lengths[0], b, lengths[1])
 
     def _pairs(self, a: Ints, a_lengths: Ints, b: Ints, b_lengths: Ints) -> Pairs:
-        """Questions from digits (b l), the last digit first."""
+        """Questions from digits (b l), least significant digit first."""
         total, carried = added(a, b)
         longest = np.maximum(a_lengths, b_lengths)
         lengths = longest + carried[np.arange(len(a)), longest - 1]
@@ -115,7 +114,7 @@ class Addition(Task):
 
 
 def _random(rng: np.random.Generator, lengths: Ints, width: int) -> Ints:
-    """Digits of random numbers, the last one first; none begins with 0 but 0 itself."""
+    """Digits of random numbers, least significant first, without leading zeros."""
     digits = np.where(within(lengths, width), rng.integers(0, 10, (len(lengths), width)), 0)
     rows = np.arange(len(lengths))
     leading = rng.integers(np.where(lengths > 1, 1, 0), 10)
@@ -124,7 +123,7 @@ def _random(rng: np.random.Generator, lengths: Ints, width: int) -> Ints:
 
 
 def _that_carry(rng: np.random.Generator, lengths: Ints, width: int) -> tuple[Ints, Ints]:
-    """Digits of pairs of numbers that carry at every digit."""
+    """Digits of pairs of numbers with a carry at every digit."""
     places = np.arange(width)
     first, leading = places == 0, places == lengths[:, None] - 1
     a = rng.integers(np.where(first | leading, 1, 0), 10)
@@ -135,7 +134,7 @@ def _that_carry(rng: np.random.Generator, lengths: Ints, width: int) -> tuple[In
 
 
 def added(a: Ints, b: Ints) -> tuple[Ints, Bools]:
-    """The digits of sums, one more than of the numbers, and which digits carry."""
+    """The digits of sums, one more than the numbers have, and which digits carry."""
     size, width = a.shape
     total = np.zeros((size, width + 1), dtype=np.int64)
     carried = np.zeros((size, width), dtype=np.bool_)
@@ -150,7 +149,7 @@ def added(a: Ints, b: Ints) -> tuple[Ints, Bools]:
 
 
 def chain(carried: Bools) -> Ints:
-    """The most carries in a row."""
+    """The longest run of carries in each row."""
     run = np.zeros(len(carried), dtype=np.int64)
     longest = run
     for place in range(carried.shape[1]):

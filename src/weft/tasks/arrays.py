@@ -1,6 +1,6 @@
-"""Values whose arrays have one row for each example: taking rows, and putting rows together.
+"""Dataclasses of arrays with one row per example: select rows, concatenate, pad, reverse.
 
-The letters of axes: b examples, l positions.
+The letters of shapes: b examples, l positions.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ def taken(value: Rows, chosen: Ints | Bools | slice) -> Rows:
 
 
 def joined(values: Sequence[Rows]) -> Rows:
-    """The rows of several dataclasses of one shape, one after the other."""
+    """Several dataclasses of the same widths, concatenated row by row."""
     return values[0] if len(values) == 1 else _mapped(np.concatenate, values)
 
 
 def _mapped(change: Callable[[list[Any]], Any], values: Sequence[Rows]) -> Rows:
-    """A dataclass of what becomes of its arrays, those in a mapping too."""
+    """Apply a function to each array of several dataclasses, including those in mappings."""
     changed: dict[str, Any] = {}
     for field in fields(values[0]):  # type: ignore[arg-type]
         parts = [getattr(value, field.name) for value in values]
@@ -41,20 +41,19 @@ def _mapped(change: Callable[[list[Any]], Any], values: Sequence[Rows]) -> Rows:
 
 def within(lengths: Ints, width: int) -> Bools:
     """Which of `width` positions lie within each row's length (b l)."""
-    found: Bools = np.arange(width) < lengths[:, None]
-    return found
+    return np.asarray(np.arange(width) < lengths[:, None])
 
 
 def turned(values: Ints, lengths: Ints) -> Ints:
-    """Each row backwards within its length; what lies beyond it is 0."""
+    """Each row reversed within its length, with 0 beyond it."""
     width = values.shape[1]
     places = lengths[:, None] - 1 - np.arange(width)
-    found = np.take_along_axis(values, np.maximum(places, 0), axis=1)
-    return np.where(places >= 0, found, 0)
+    values = np.take_along_axis(values, np.maximum(places, 0), axis=1)
+    return np.where(places >= 0, values, 0)
 
 
 def placed(width: int, parts: Sequence[tuple[Ints, Ints]]) -> tuple[Ints, Ints]:
-    """Parts of rows, each with its lengths, one behind the other: the rows and their lengths."""
+    """Concatenate parts within each row, each with its lengths: the rows and their lengths."""
     rows = np.zeros((len(parts[0][1]), width), dtype=np.int64)
     ends = np.zeros(len(rows), dtype=np.int64)
     for values, lengths in parts:
@@ -65,5 +64,5 @@ def placed(width: int, parts: Sequence[tuple[Ints, Ints]]) -> tuple[Ints, Ints]:
 
 
 def constant(value: int, size: int) -> tuple[Ints, Ints]:
-    """One and the same value in each row, as a part for `placed`."""
+    """The same single value in each row, as a part for `placed`."""
     return np.full((size, 1), value, dtype=np.int64), np.ones(size, dtype=np.int64)

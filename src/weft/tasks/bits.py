@@ -1,14 +1,14 @@
 """Tasks on strings of bits: parity and majority.
 
-A question is a start mark and bits, so that there is a question of no bits too. Counts of ones are
-balanced, not lengths alone: random strings would nearly all have half as many ones as bits.
+A question is a start token and bits, so the empty string is a question, too. Both lengths and
+counts of ones are balanced: in uniformly random strings, about half of the bits are ones.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import ClassVar, Literal
 
@@ -16,11 +16,11 @@ import numpy as np
 
 from weft.tasks.arrays import Bools, Ints, within
 from weft.tasks.formats import START, Format, Pairs
-from weft.tasks.parameters import check_ascending
-from weft.tasks.task import TRAIN, Split, Task
+from weft.tasks.task import TRAIN, Split, Task, check_ascending
 
-ZERO = 4  # the token "0"; "1" comes next
-FEW = 16  # of so many strings with the same length and count of ones, none can be spared
+ZERO = 4  # the token "0"; "1" follows
+RARE = 16
+"""With fewer strings of one length and count of ones than this, none of them is held out."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,10 +28,10 @@ class BitTask(Task):
     """A question about a string of bits, answered by one bit.
 
     Attributes:
-        length: the greatest length in distribution.
-        longer: the greatest length of all.
-        answer: where it is asked for: at the `last` token alone, or at `every` token. Where it is
-            `prefix`, each token is asked for the answer to the string that ends there.
+        length: the maximum length in distribution.
+        longer: the maximum length of all.
+        answer: which tokens have a target: the `last` one, or `every` one. With `prefix`, the
+            target of each token is the answer for the prefix that ends there.
     """
 
     format: Format = "tag"
@@ -57,7 +57,7 @@ class BitTask(Task):
         raise NotImplementedError
 
     def pairs(self, rng: np.random.Generator, width: int, lengths: Ints, ones: Ints) -> Pairs:
-        """Strings with so many bits and ones, and their answers."""
+        """Random strings with these lengths and counts of ones, and their answers."""
         bits = random_bits(rng, width, lengths, ones)
         inside = within(lengths, width)
         question = np.zeros((len(bits), width + 1), dtype=np.int64)
@@ -79,13 +79,12 @@ class BitTask(Task):
         if self.answer == "prefix":
             return self.decide(counted, np.broadcast_to(places, counted.shape)).astype(np.int64)
         answers = self.decide(counted[:, -1], lengths)[:, None]
-        asked = (places == lengths[:, None]) if self.answer == "last" else places >= 0
-        return np.where(asked, answers, -1)
+        scored = (places == lengths[:, None]) if self.answer == "last" else places >= 0
+        return np.where(scored, answers, -1)
 
     def is_rare(self, pairs: Pairs) -> Bools:
-        kinds = _kinds(int(self.longer))
-        found: Bools = kinds[pairs.axes["length"], pairs.axes["ones"]] < FEW
-        return found
+        counts = _string_counts(int(self.longer))
+        return np.asarray(counts[pairs.axes["length"], pairs.axes["ones"]] < RARE)
 
     def reference(self, tokens: tuple[str, ...]) -> tuple[str, ...]:
         prefixes = [tokens[1 : place + 1] for place in range(len(tokens))]
@@ -103,9 +102,9 @@ class BitTask(Task):
 class Parity(BitTask):
     """Whether the number of ones is odd.
 
-    The sets of the ALTA paper, appendix D.1: lengths 0 to 20 to train on and 0 to 40 to be tested
-    on, with about as many examples for every count of ones. The count is drawn first, then one of
-    the lengths that have room for it. The splits are the columns of table 3.
+    The data of the ALTA paper, appendix D.1: lengths 0 to 20 in training and 0 to 40 in tests,
+    balanced over counts of ones. The count is drawn first, then a length that has room for it. The
+    splits are the columns of table 3.
     """
 
     name: ClassVar[str] = "parity"
@@ -153,8 +152,8 @@ class Parity(BitTask):
 class Majority(BitTask):
     """Whether there are more ones than zeros.
 
-    Lengths are drawn evenly, then counts of ones. The axis `margin` is how far apart both counts
-    are: the smaller, the harder.
+    Lengths are drawn uniformly, then counts of ones. The axis `margin` is the difference between
+    the counts of ones and zeros: the smaller, the harder.
     """
 
     name: ClassVar[str] = "majority"
@@ -171,7 +170,7 @@ class Majority(BitTask):
                 axes={"length": (low + 1, high), "margin": (0, high)},
             ),
             "close": Split(
-                description=f"{low + 1} to {high} bits, where a bit or two decide",
+                description=f"{low + 1} to {high} bits, with a margin of at most 2",
                 axes={"length": (low + 1, high), "margin": (0, 2)},
             ),
         }
@@ -185,9 +184,9 @@ class Majority(BitTask):
         return self.pairs(rng, high, lengths, ones)
 
     def pairs(self, rng: np.random.Generator, width: int, lengths: Ints, ones: Ints) -> Pairs:
-        found = super().pairs(rng, width, lengths, ones)
-        margin = abs(2 * found.axes["ones"] - lengths)
-        return Pairs(**{**vars(found), "axes": {**found.axes, "margin": margin}})
+        pairs = super().pairs(rng, width, lengths, ones)
+        margin = abs(2 * pairs.axes["ones"] - lengths)
+        return replace(pairs, axes={**pairs.axes, "margin": margin})
 
     def decide(self, ones: Ints, lengths: Ints) -> Bools:
         return 2 * ones > lengths
@@ -198,9 +197,9 @@ class Majority(BitTask):
 
 
 def random_bits(rng: np.random.Generator, width: int, lengths: Ints, ones: Ints) -> Ints:
-    """Random strings (b l) with these counts of bits and of ones; beyond their length are zeros.
+    """Random strings (b l) with these lengths and counts of ones, and zeros beyond the lengths.
 
-    Every position draws a number, and those with the smallest ones are the ones.
+    Every position draws a random number; the positions with the smallest numbers become ones.
     """
     numbers = np.where(within(lengths, width), rng.random((len(lengths), width)), 2.0)
     ordered = np.sort(numbers, axis=1)
@@ -210,10 +209,10 @@ def random_bits(rng: np.random.Generator, width: int, lengths: Ints, ones: Ints)
 
 
 @cache
-def _kinds(longest: int) -> Ints:
-    """How many strings there are of each length with each count of ones, up to FEW."""
+def _string_counts(longest: int) -> Ints:
+    """The number of strings per length and count of ones, capped at `RARE`."""
     table = [
-        [min(FEW, math.comb(length, ones)) for ones in range(longest + 1)]
+        [min(RARE, math.comb(length, ones)) for ones in range(longest + 1)]
         for length in range(longest + 1)
     ]
     return np.array(table, dtype=np.int64)

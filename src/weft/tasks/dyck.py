@@ -12,8 +12,7 @@ import numpy as np
 from weft.errors import WeftError
 from weft.tasks.arrays import Bools, Ints, within
 from weft.tasks.formats import END, Format, Pairs
-from weft.tasks.parameters import check_ascending, check_letters
-from weft.tasks.task import TRAIN, Split, Task
+from weft.tasks.task import TRAIN, Split, Task, check_ascending, check_letters
 
 FIRST = 4  # the token of the first bracket
 NONE = "none"  # the class if no bracket is open

@@ -1,4 +1,4 @@
-"""Induction: what followed this letter when it was here last?"""
+"""Induction: which letter followed the last occurrence of the current one?"""
 
 from __future__ import annotations
 
@@ -13,23 +13,22 @@ import numpy as np
 from weft.tasks.arrays import within
 from weft.tasks.batch import Batch
 from weft.tasks.formats import Format, Pairs, concluded
-from weft.tasks.parameters import check_ascending, check_letters
-from weft.tasks.task import TRAIN, Split, Task
+from weft.tasks.task import TRAIN, Split, Task, check_ascending, check_letters
 
 FIRST = 4  # the token of the first letter
-SHORTEST = 3  # a letter, what follows it, and the letter again
+SHORTEST = 3  # a letter, its successor, and the letter again
 
 
 @dataclass(frozen=True, kw_only=True)
 class Induction(Task):
-    """The letter that followed the last letter where that stood before: `cabdxa` goes on with `b`.
+    """The letter that followed the previous occurrence of the last letter: `b` after `cabdxa`.
 
-    Where it stood several times, the latest counts. Lengths are drawn evenly, and then the axis
-    `gap`: how far back it stood, at least two.
+    If there are several, the latest counts. Lengths are drawn uniformly, then the axis `gap`: the
+    distance back to that occurrence, at least two.
 
     Attributes:
-        length: the greatest length in distribution, the last letter included.
-        longer: the greatest length of all.
+        length: the maximum length in distribution, including the last letter.
+        longer: the maximum length of all.
         letters: the letters.
     """
 
@@ -61,7 +60,7 @@ class Induction(Task):
                 axes={"length": (low + 1, high), "gap": (2, high - 1)},
             ),
             "farther": Split(
-                description=f"at least {low} back, among at most {high} letters",
+                description=f"a gap of at least {low}, in at most {high} letters",
                 axes={"length": (low + 1, high), "gap": (low, high - 1)},
             ),
         }
@@ -76,7 +75,7 @@ class Induction(Task):
         before = lengths - 1 - gaps
         asked = letters[rows, before]
         others = (asked[:, None] + rng.integers(1, kinds, (size, high))) % kinds
-        later = np.arange(high) > before[:, None]  # the letter is not there again
+        later = np.arange(high) > before[:, None]  # where the letter must not occur again
         letters = np.where(later & (letters == asked[:, None]), others, letters)
         letters[rows, lengths - 1] = asked
         return Pairs(

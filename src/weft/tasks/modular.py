@@ -1,4 +1,4 @@
-"""Addition modulo a number, learned from some of all pairs (Power et al., 2022: grokking)."""
+"""Modular addition from a subset of all pairs (Power et al., 2022, on grokking)."""
 
 from __future__ import annotations
 
@@ -14,22 +14,21 @@ from weft.tasks.arrays import Bools, Ints
 from weft.tasks.batch import Batch
 from weft.tasks.formats import MARK, Format, Pairs, concluded
 from weft.tasks.hashing import hashed, in_bucket
-from weft.tasks.parameters import check_ascending
-from weft.tasks.task import TRAIN, Split, Task
+from weft.tasks.task import TRAIN, Split, Task, check_ascending
 
-ZERO = 4  # the token "0"; the other numbers and the plus come next
+ZERO = 4  # the token "0"; the other numbers and the plus follow
 
 
 @dataclass(frozen=True, kw_only=True)
 class ModularAddition(Task):
     """The sum of two numbers modulo a third: `3 + 5 =` is `1` modulo 7. Each number is one token.
 
-    The test set of `train` is every pair that is held out and not for validation. Of these,
-    `mirrored` are those whose mirror image, b + a, is trained on, so that it is enough to know that
-    order does not matter; `unseen` are the others. In these two there is nothing to train on.
+    The test set of `train` is every pair that is held out and not for validation. Among these,
+    `mirrored` are the pairs whose mirror image b + a is in training, so that commutativity solves
+    them; `unseen` are the others. These two splits have no training examples.
 
     Attributes:
-        modulus: what is added modulo.
+        modulus: the modulus.
     """
 
     name: ClassVar[str] = "modular-addition"
@@ -50,11 +49,11 @@ class ModularAddition(Task):
         return {
             TRAIN: Split(description="pairs of numbers", axes={}),
             "mirrored": Split(
-                description="pairs that are held out, whose mirror image is trained on",
+                description="held-out pairs whose mirror image is in training",
                 axes={"mirrored": (1, 1)},
             ),
             "unseen": Split(
-                description="pairs that are held out, as is their mirror image",
+                description="held-out pairs whose mirror image is held out, too",
                 axes={"mirrored": (0, 0)},
             ),
         }

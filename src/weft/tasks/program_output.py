@@ -1,4 +1,4 @@
-"""Any program as a task: inputs that it samples itself, answered by what it puts out."""
+"""Any program as a task: inputs that the program samples itself, with its outputs as targets."""
 
 from __future__ import annotations
 
@@ -25,29 +25,29 @@ from weft.tasks.formats import Format, Pairs
 from weft.tasks.task import TRAIN, Split, Task
 
 LONGEST = 20
-"""The greatest length of all, unless the program needs more or has less."""
-FEW = 64
-"""Where there are no more inputs of a length, all of them are trained on."""
+"""The default maximum length, unless the program needs longer inputs or has fewer positions."""
+RARE = 64
+"""If a length has at most this many inputs, all of them are trained on."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ProgramOutput(Task):
-    """What a program puts out at every position, on inputs that its `sample` draws.
+    """A program's output at every position, on inputs that its `sample` draws.
 
-    The axis `layers` is how many layers the program takes for an input: accuracy by it says how
-    deep a computation a model has learned.
+    The axis `layers` is the number of layers that the program takes on an input, so accuracy by
+    `layers` shows how deep a computation the model has learned.
 
     Attributes:
         program: its name, or `path/file.py:Class`, with arguments as in name(n=3).
-        length: the greatest number of tokens in distribution; half of `longer` if 0.
-        longer: the greatest number of all; 20 if 0, or what the program needs and has room for.
-        content: the beginning of a hash of its source, to tell it from its next version.
+        length: the maximum number of tokens in distribution; half of `longer` if 0.
+        longer: the maximum number of all; if 0, 20 or what the program needs and has room for.
+        content: the first digits of a hash of its source, to detect that it has changed.
     """
 
     name: ClassVar[str] = "program"
     format: Format = "tag"
     formats: ClassVar[tuple[Format, ...]] = ("tag",)
-    chunk: ClassVar[int] = 512  # they are drawn one by one
+    chunk: ClassVar[int] = 512  # examples are drawn one by one
     rounds: ClassVar[int] = 16
     program: str = "parity"
     length: int = 0
@@ -58,14 +58,14 @@ class ProgramOutput(Task):
         super().__post_init__()
         if self.made.vocabulary.size is None:
             raise WeftError(
-                "its tokens are not declared, so no model can read them",
+                "its tokens are not declared, so a model cannot read them",
                 subject=self.made.name,
                 remedy="Declare `tokens`",
             )
         if not source_hash(self.made).startswith(self.content):
             raise WeftError(
-                f"{self.program} is not what it was when this task was made",
-                remedy="Leave `content` out, or bring the program back to what it was",
+                f"{self.program} has changed since this task was configured",
+                remedy="Leave `content` out, or restore the program",
             )
         low, high = self.lengths
         if not 1 <= low < high:
@@ -82,7 +82,7 @@ class ProgramOutput(Task):
 
     @cached_property
     def lengths(self) -> tuple[int, int]:
-        """The greatest number of tokens in distribution, and of all."""
+        """The maximum number of tokens in distribution, and of all."""
         room = getattr(self.made, "positions", None)
         usual = max(LONGEST, 3 * self._shortest)
         longest = min(usual, room) if isinstance(room, int) else usual
@@ -94,7 +94,7 @@ class ProgramOutput(Task):
         """About how many tokens the program's shortest inputs have."""
         try:
             return len(sample_input(self.made, random.Random(0), 1))
-        except WeftError:  # none that short
+        except WeftError:  # there are no inputs this short
             return 1
 
     @property
@@ -107,7 +107,7 @@ class ProgramOutput(Task):
 
     @cached_property
     def vocabulary(self) -> tuple[str, ...]:
-        """Padding and the program's tokens: what marks it needs are among them."""
+        """Padding and the program's tokens, which include the marks it needs."""
         return ("<pad>", *self.symbols)
 
     @cached_property
@@ -130,21 +130,22 @@ class ProgramOutput(Task):
         chance = random.Random(int(rng.integers(2**63)))
         drawn = random_inputs(self.made, chance, size, low, high, exact=True)
         inputs = list(map(tuple, drawn))
-        different = list(dict.fromkeys(inputs))  # of short inputs there are few
+        different = list(dict.fromkeys(inputs))  # short inputs repeat often
         pairs = self._answered(different, high)
         places = {tokens: place for place, tokens in enumerate(different)}
         return taken(pairs, np.array([places[tokens] for tokens in inputs], dtype=np.int64))
 
     def _answered(self, inputs: Sequence[tuple[Any, ...]], width: int) -> Pairs:
-        """Inputs with what the program puts out."""
+        """Inputs with the program's outputs."""
         ran = run_batch(self.made, inputs)
         codes = self.made.variables[self.made.definition.output].range.codes
         question, answer = np.zeros((2, len(inputs), width), dtype=np.int64)
         for place, (tokens, values) in enumerate(zip(inputs, ran.outputs, strict=True)):
             numbers = self.made.vocabulary.all_numbers(list(tokens))
             question[place, : len(tokens)] = np.array(numbers) + 1  # 0 is padding
-            told = [-1 if value is UNDEFINED else codes[value] for value in values]
-            answer[place, : len(tokens)] = told
+            answer[place, : len(tokens)] = [
+                -1 if value is UNDEFINED else codes[value] for value in values
+            ]
         lengths = np.array([len(tokens) for tokens in inputs], dtype=np.int64)
         return Pairs(
             question=question,
@@ -158,18 +159,17 @@ class ProgramOutput(Task):
         low, high = self.splits[split].axes["length"]
         tokens = len(self.symbols)
         return WeftError(
-            f"of its inputs of {low} to {high} tokens there are none {purpose}: with "
-            f"{tokens} token{'' if tokens == 1 else 's'} and one input in {1 / self.held_out:.0f} "
-            "kept for tests, they are too few",
+            f"it has no inputs of {low} to {high} tokens {purpose}: with {tokens} "
+            f"token{'' if tokens == 1 else 's'}, and one input in {1 / self.held_out:.0f} held out "
+            "for tests, there are too few",
             subject=self.program,
             remedy="Set `length` and `longer` higher, or declare more tokens",
         )
 
     def is_rare(self, pairs: Pairs) -> Bools:
-        """Short ones: there are few of them, at most, by the number of tokens."""
+        """Short inputs: there are at most (number of tokens)^length of them."""
         bounded = pairs.question_lengths * np.log(max(2, len(self.symbols)))
-        found: Bools = bounded <= np.log(FEW)
-        return found
+        return np.asarray(bounded <= np.log(RARE))
 
     def reference(self, tokens: tuple[str, ...]) -> tuple[str, ...]:
         names = dict(zip(self.symbols, self._tokens, strict=True))
@@ -189,7 +189,7 @@ class ProgramOutput(Task):
 
 
 def own_parameters(name: str) -> dict[str, Any]:
-    """The parameters of `ProgramOutput` for a program; with its content, if it is in a file."""
+    """The parameters of `ProgramOutput` for a program; with `content` if it is not built in."""
     if name.partition("(")[0].strip() in LIBRARY:
         return {"program": name}
     return {"program": name, "content": source_hash(program(name))[:12]}

@@ -42,7 +42,7 @@ TASKS: dict[str, type[Task]] = {
 
 
 def named(name: str) -> tuple[str, dict[str, Any]]:
-    """The task, and its parameters, for the name of a task or of a program.
+    """The task and the parameters for a name, which may be that of a task or of a program.
 
     Example:
         >>> from weft.tasks import named
@@ -68,7 +68,7 @@ def named(name: str) -> tuple[str, dict[str, Any]]:
 
 
 def solved_by(program: str) -> list[str]:
-    """The tasks that a program of the library solves.
+    """The tasks that a library program solves.
 
     Example:
         >>> from weft.tasks import solved_by

@@ -1,7 +1,7 @@
 """SCAN: commands to actions (Lake and Baroni, 2018), with every published split.
 
-The splits by length and by a new primitive follow from the grammar. The simple one and MCD 1 to 3
-(Keysers et al., 2020) were drawn once; they are read from the published files in `folder`.
+The splits by length and by a new primitive are derived from the grammar. The simple split and MCD 1
+to 3 (Keysers et al., 2020) are random; they are read from the published files in `folder`.
 """
 
 from __future__ import annotations
@@ -21,21 +21,20 @@ from weft.programs.scan.grammar import ACTIONS, WORDS, meaning
 from weft.tasks.arrays import Bools, Ints, taken
 from weft.tasks.formats import Format, Pairs
 from weft.tasks.hashing import Hashes, hashed, in_bucket
-from weft.tasks.parameters import check_ascending
-from weft.tasks.task import TRAIN, Split, Task
+from weft.tasks.task import TRAIN, Split, Task, check_ascending
 
 FIRST = 4  # the token of the first word; actions come after the words
-LONGEST = 48  # actions of a command, at most
+LONGEST = 48  # the maximum number of actions of a command
 
 DESCRIPTIONS = {
     "length": ("commands of at most {} actions", "commands of more than {} actions"),
-    "jump": ("commands without `jump`, and that alone", "all other commands with `jump`"),
-    "turn-left": ("commands without `turn left`, and that alone", "all others with `turn left`"),
+    "jump": ("commands without `jump`, and `jump` alone", "all other commands with `jump`"),
+    "turn-left": ("commands without `turn left`, and it alone", "all others with `turn left`"),
     "simple": ("four of five commands, at random", "the other commands"),
     **{
         f"mcd{number}": (
             f"half of all commands, chosen for MCD {number}",
-            "commands of like words, put together most differently",
+            "the same words in maximally different combinations",
         )
         for number in (1, 2, 3)
     },
@@ -46,15 +45,14 @@ DESCRIPTIONS = {
 class Scan(Task):
     """The actions that a command of SCAN asks for: `jump twice` is `I_JUMP I_JUMP`.
 
-    The test set of `test` is what was published. That of `train` is a few of the training commands,
-    which are then not trained on, and so is the validation set: `held_out` says which share is for
-    both. If it is 0, all are trained on, and `train` has neither. The axes are `length`, of
-    actions, and `words`.
+    The test set of `test` is the published one. The test set of `train` and the validation set are
+    training commands that are held out: `held_out` is their share. If it is 0, all are trained on
+    and `train` has neither set. The axes are `length`, the number of actions, and `words`.
 
     Attributes:
         split: which of the published splits.
-        folder: where the files of `simple` and `mcd1` to `mcd3` are, packed by gzip or not.
-        longest: the most actions of a training command, where the split is by length.
+        folder: the folder with the files of `simple` and `mcd1` to `mcd3`, gzipped or not.
+        longest: the maximum number of actions of a training command in the length split.
     """
 
     name: ClassVar[str] = "scan"
@@ -72,7 +70,7 @@ class Scan(Task):
         check_ascending(self, ("longest", 1))
         if self.longest >= LONGEST:
             raise self._error(
-                f"longest is {self.longest}", f"Give less than {LONGEST}, which the longest have"
+                f"longest is {self.longest}", f"Give less than {LONGEST}, the maximum"
             )
         if not self.folder and self.split not in ("length", "jump", "turn-left"):
             raise self._error(
@@ -88,10 +86,10 @@ class Scan(Task):
     @cached_property
     def splits(self) -> Mapping[str, Split]:
         train, test = (text.format(self.longest) for text in DESCRIPTIONS[self.split])
-        told = {TRAIN: train, "test": test, "dev": "commands to choose settings by"}
+        texts = {TRAIN: train, "test": test, "dev": "commands to choose hyperparameters by"}
         return {
             name: Split(
-                description=told[name],
+                description=texts[name],
                 axes={axis: (int(all.min()), int(all.max())) for axis, all in pairs.axes.items()},
             )
             for name, pairs in self._pairs.items()
@@ -102,8 +100,8 @@ class Scan(Task):
         return tuple(name for name in self.splits if name != TRAIN or self.held_out)
 
     @cached_property
-    def commands(self) -> scan_splits.Split:
-        """The commands of the split; those that are repeated in training are there repeatedly."""
+    def commands(self) -> scan_splits.ScanSplit:
+        """The commands of the split, with the repetitions that the published training set has."""
         if self.split == "length":
             return scan_splits.length_split(self.longest)
         if self.split in ("jump", "turn-left"):
@@ -128,7 +126,7 @@ class Scan(Task):
         )
 
     def _rows(self, names: Sequence[Sequence[str]]) -> tuple[Ints, Ints]:
-        """Numbers for the names of tokens, padded (b l), and their lengths."""
+        """Token numbers for names, padded (b l), and their lengths."""
         numbers = {symbol: FIRST + place for place, symbol in enumerate(self.symbols)}
         rows = np.zeros((len(names), max(map(len, names))), dtype=np.int64)
         for row, each in zip(rows, names, strict=True):
@@ -137,7 +135,7 @@ class Scan(Task):
 
     @cached_property
     def _trained(self) -> Hashes:
-        """The hashes of what is trained on, in order. What is repeated is never held out."""
+        """The sorted hashes of training questions. Repeated commands are never held out."""
         hashes = hashed(self._pairs[TRAIN].question)
         count = Counter(self.commands.train)
         repeated = np.array([count[command] > 1 for command in self.commands.train])
@@ -145,7 +143,7 @@ class Scan(Task):
 
     @cached_property
     def _known(self) -> Hashes:
-        """The hashes of all training commands, in order, whether held out or not."""
+        """The sorted hashes of all commands of the training split, held out or not."""
         return np.unique(hashed(self._pairs[TRAIN].question))
 
     def draw(self, split: str, rng: np.random.Generator, size: int) -> Pairs:
@@ -166,13 +164,12 @@ class Scan(Task):
 
 
 def _among(hashes: Hashes, known: Hashes) -> Bools:
-    """Which hashes (b) are among some that are in order."""
+    """Which hashes (b) are among some sorted ones."""
     places = np.minimum(np.searchsorted(known, hashes), len(known) - 1)
-    found: Bools = known[places] == hashes
-    return found
+    return np.asarray(known[places] == hashes)
 
 
-def read(folder: Path, split: str) -> scan_splits.Split:
+def read(folder: Path, split: str) -> scan_splits.ScanSplit:
     """A split from the published files in a folder, or in its folder `simple_split`."""
     inner = folder / "simple_split"
     if split == "simple" and inner.is_dir():
@@ -182,7 +179,9 @@ def read(folder: Path, split: str) -> scan_splits.Split:
         return scan_splits.mcd_split(folder / f"{split}.json", folder / "tasks.txt")
     found = scan_splits.read_split(train, test)
     developed = scan_splits.read_examples(dev) if _there(dev) else []
-    return scan_splits.Split(found.train, found.test, tuple(command for command, _ in developed))
+    return scan_splits.ScanSplit(
+        found.train, found.test, tuple(command for command, _ in developed)
+    )
 
 
 def _there(path: Path) -> bool:

@@ -1,4 +1,4 @@
-"""Tasks that move letters about: copy, reverse and sort."""
+"""Tasks that rearrange letters: copy, reverse and sort."""
 
 from __future__ import annotations
 
@@ -14,23 +14,22 @@ import numpy as np
 from weft.errors import WeftError
 from weft.tasks.arrays import Ints, turned, within
 from weft.tasks.formats import Format, Pairs
-from weft.tasks.parameters import check_ascending, check_letters
-from weft.tasks.task import TRAIN, Split, Task
+from weft.tasks.task import TRAIN, Split, Task, check_ascending, check_letters
 
 FIRST = 4  # the token of the first letter
 
 
 @dataclass(frozen=True, kw_only=True)
 class SequenceTask(Task):
-    """A sequence of letters becomes another one, as long.
+    """A sequence of letters becomes another one of the same length.
 
-    Lengths are drawn evenly, and then letters. The axis `kinds` is how many different letters there
-    are: where letters repeat, it takes more to find one's place.
+    Lengths are drawn uniformly, then letters. The axis `kinds` is the number of distinct letters:
+    the more letters repeat, the harder it is to tell positions apart by content.
 
     Attributes:
-        length: the greatest length in distribution.
-        longer: the greatest length of all.
-        letters: the letters, in order.
+        length: the maximum length in distribution.
+        longer: the maximum length of all.
+        letters: the alphabet, in order.
         unique: whether all letters of a sequence differ.
     """
 
@@ -79,18 +78,18 @@ class SequenceTask(Task):
         )
 
     def _letters(self, rng: np.random.Generator, size: int, width: int) -> Ints:
-        """Numbers of random letters (b l)."""
+        """Random letters as numbers from 0 (b l)."""
         if self.unique:
             return np.argsort(rng.random((size, len(self.letters))), axis=1)[:, :width]
         return rng.integers(0, len(self.letters), (size, width))
 
     @abstractmethod
     def rewritten(self, question: Ints, lengths: Ints) -> Ints:
-        """What becomes of rows of letters (b l), with 0 beyond their lengths."""
+        """The answers to rows of letters (b l), with 0 beyond their lengths."""
 
 
 def _kinds(rows: Ints) -> Ints:
-    """How many different tokens each row has."""
+    """The number of distinct tokens in each row."""
     ordered = np.sort(rows, axis=1)
     kinds: Ints = (ordered[:, :1] > 0).sum(axis=1)
     kinds += (ordered[:, 1:] > ordered[:, :-1]).sum(axis=1)
@@ -99,7 +98,7 @@ def _kinds(rows: Ints) -> Ints:
 
 @dataclass(frozen=True, kw_only=True)
 class Copy(SequenceTask):
-    """The same letters again."""
+    """The same letters in the same order."""
 
     name: ClassVar[str] = "copy"
     formats: ClassVar[tuple[Format, ...]] = ("lm", "seq2seq")
@@ -114,7 +113,7 @@ class Copy(SequenceTask):
 
 @dataclass(frozen=True, kw_only=True)
 class Reverse(SequenceTask):
-    """The letters backwards."""
+    """The letters in reverse order."""
 
     name: ClassVar[str] = "reverse"
     programs: ClassVar[tuple[str, ...]] = ("reverse", "reverse-absolute")
@@ -128,7 +127,7 @@ class Reverse(SequenceTask):
 
 @dataclass(frozen=True, kw_only=True)
 class Sort(SequenceTask):
-    """The letters in order, repeats included; by default they are digits."""
+    """The letters in sorted order, with repeats; digits by default."""
 
     name: ClassVar[str] = "sort"
     programs: ClassVar[tuple[str, ...]] = ("sort", "sort-unique")

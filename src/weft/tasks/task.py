@@ -1,14 +1,13 @@
-"""What a Task is: a vocabulary, questions drawn by axes, answers, splits, and tests apart.
+"""The base class of tasks: a vocabulary, questions drawn by axes, answers, splits and test sets.
 
-A task draws questions with their answers (`draw`); the rest is the same for all and is here. The
-format lays them out for a model. Whether a question is held out for tests is decided by its content
-(`membership`): batches never have one that is, test sets have nothing else. So nothing that is
-tested can have been trained on, whichever splits were. Of the questions in distribution that are
-held out, a quarter is for validation, in no batch and in no test set: a run that stops early looks
-at these.
+A subclass draws questions with their answers (`draw`); everything else is here. The format lays
+them out for a model. A hash of a question decides whether it is held out (`hashing`): training
+batches never contain held-out questions, test sets contain nothing else, so no test question can
+have been trained on, whichever splits were used. A quarter of the held-out questions in
+distribution is for validation, in no batch and no test set: early stopping uses these.
 
-What a batch holds follows from (split, seed, step, size), and a test set from (split, size), so
-nothing needs to be stored to go on with a run, or to have its tests again.
+A batch is determined by (split, seed, step, size) and a test set by (split, size), so a run resumes
+without stored data.
 """
 
 from __future__ import annotations
@@ -42,10 +41,10 @@ from weft.tasks.hashing import hashed, in_bucket, rehashed
 
 TRAIN = "train"
 VALIDATION = "validation"
-"""The name of the validation set where splits are named."""
+"""The name of the validation set, beside those of splits."""
 VALIDATED = 0.25
-"""The share of the held-out examples in distribution that is for validation and not for tests."""
-TRAINING, TESTING, VALIDATING = range(3)  # streams of random numbers
+"""The share of the held-out questions in distribution that is for validation, not for tests."""
+TRAINING, TESTING, VALIDATING = range(3)  # independent random streams
 
 LAYOUTS: Mapping[Format, Callable[[Pairs], Batch]] = {
     "tag": tagged,
@@ -57,13 +56,13 @@ LAYOUTS: Mapping[Format, Callable[[Pairs], Batch]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Split:
-    """A part of all inputs: what it is in words, and the range of each axis, both ends included."""
+    """A set of inputs: a description, and the range of each axis, including both ends."""
 
     description: str
     axes: Mapping[str, tuple[int, int]]
 
     def holds(self, pairs: Pairs) -> Bools:
-        """Which examples (b) lie within all its ranges."""
+        """Which examples (b) lie in all of its ranges."""
         inside: Bools = np.ones(len(pairs.question), dtype=np.bool_)
         for axis, (low, high) in self.axes.items():
             inside &= (low <= pairs.axes[axis]) & (pairs.axes[axis] <= high)
@@ -72,18 +71,18 @@ class Split:
 
 @dataclass(frozen=True, kw_only=True)
 class Task(ABC):
-    """Something to learn. A subclass adds its parameters as fields.
+    """A task. A subclass adds its parameters as fields.
 
     Attributes:
         format: how a model meets an example: `tag`, `lm`, `seq2seq` or `next`.
-        held_out: the share of all inputs that is kept for tests and for validation.
-        name: what it is called (of the class).
-        formats: those that it can take (of the class).
-        programs: programs of the library that solve it (of the class).
-        published: whether its tests are given, so that none need be held out (of the class).
-        mark: the token between question and answer in a row of the format `lm` (of the class).
-        chunk: candidates for tests are drawn so many at a time (of the class).
-        rounds: where so many draws in a row bring nothing, there is no more (of the class).
+        held_out: the share of all inputs that is held out for tests and validation.
+        name: its name (class attribute, as are the following).
+        formats: the formats it supports.
+        programs: library programs that solve it.
+        published: whether it has a published test set, so that `held_out` may be 0.
+        mark: the token between question and answer in the format `lm`.
+        chunk: the number of candidates for a test set that are drawn at a time.
+        rounds: the number of draws without a new example after which a set counts as exhausted.
     """
 
     format: Format = "lm"
@@ -100,7 +99,7 @@ class Task(ABC):
         check_types(self, f"task {self.name}")
         if self.format not in self.formats:
             raise WeftError(
-                f"it has no format '{self.format}'",
+                f"it does not support the format '{self.format}'",
                 subject=f"task {self.name}",
                 remedy=f"Give one of: {', '.join(self.formats)}",
             )
@@ -111,46 +110,46 @@ class Task(ABC):
                 remedy="Give a share between 0 and 1",
             )
 
-    # What a task says
+    # What a subclass defines
 
     @property
     @abstractmethod
     def symbols(self) -> tuple[str, ...]:
-        """The tokens of its own."""
+        """The names of its tokens, without those that all tasks have."""
 
     @property
     @abstractmethod
     def splits(self) -> Mapping[str, Split]:
-        """Parts of all inputs by name; `train` is in distribution, and comes first."""
+        """Sets of inputs by name; `train` is in distribution and comes first."""
 
     @abstractmethod
     def draw(self, split: str, rng: np.random.Generator, size: int) -> Pairs:
-        """So many random examples of a split, held out or not; widths follow from the split."""
+        """`size` random examples of a split, held out or not; widths depend on the split only."""
 
     @abstractmethod
     def reference(self, tokens: tuple[str, ...]) -> tuple[str, ...]:
-        """The answer to one question, in plain Python: the names of tokens, or of answers."""
+        """The answer to one question, in plain Python, as names of tokens or answers."""
 
-    # What follows from it
+    # What follows from that
 
     @cached_property
     def vocabulary(self) -> tuple[str, ...]:
-        """The names of all tokens; a token's number is its place, and 0 is padding."""
+        """The names of all tokens; a token's number is its index, and 0 is padding."""
         return ("<pad>", "<start>", "<end>", self.mark, *self.symbols)
 
     @property
     def answers(self) -> tuple[str, ...]:
-        """The names of the classes that targets number."""
+        """The names of the classes: targets are indices into it."""
         return self.vocabulary
 
     @property
     def outputs(self) -> int:
-        """How many classes there are at a position."""
+        """The number of classes."""
         return len(self.answers)
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """Its parameters as plain values, for JSON; `task(name, **parameters)` makes it again."""
+        """Its parameters as plain values, for JSON; `task(name, **parameters)` is equal to it."""
         return asdict(self)
 
     @property
@@ -164,9 +163,9 @@ class Task(ABC):
         return tuple(self.splits)
 
     def batch(self, split: str, seed: int, step: int, size: int) -> Batch:
-        """Examples to train on, the same ones for the same arguments, none of them held out."""
+        """Training examples, the same ones for the same arguments, none of them held out."""
         self._check_split(split)
-        found: list[Pairs] = []
+        drawn: list[Pairs] = []
         missing, rounds = size, 0
         while missing > 0:
             if rounds == self.rounds:
@@ -174,38 +173,37 @@ class Task(ABC):
             rng = np.random.default_rng([TRAINING, _number(split), seed, step, rounds])
             pairs = self.draw(split, rng, int(missing / (1 - self.held_out) * 1.1) + 8)
             kept = np.nonzero(~self.is_held_out(pairs))[0][:missing]
-            found.append(taken(pairs, kept))
+            drawn.append(taken(pairs, kept))
             missing, rounds = missing - len(kept), rounds + 1
-        return self.lay_out(joined(found))
+        return self.lay_out(joined(drawn))
 
     def test_set(self, split: str, size: int) -> Batch:
-        """Up to `size` examples that no batch has, all different; fewer where there are no more.
+        """Up to `size` distinct examples that no batch has; fewer if there are no more.
 
-        A smaller test set is the beginning of a larger one.
+        A smaller test set is a prefix of a larger one.
         """
         self._check_split(split)
-        found = self._distinct(TESTING, split, size, self.is_tested)
-        if not len(found.question):
+        pairs = self._distinct(TESTING, split, size, self.is_tested)
+        if not len(pairs.question):
             raise self._nothing(split, "to test on", "Make the task with a larger `held_out`")
-        return self.lay_out(found)
+        return self.lay_out(pairs)
 
     def validation_set(self, size: int) -> Batch:
-        """Up to `size` examples in distribution that no batch and no test set has, all different.
+        """Up to `size` distinct examples in distribution that no batch and no test set has.
 
-        What decides when a run stops, or which run is chosen, is measured on these. A smaller one
-        is the beginning of a larger one.
+        Early stopping and model selection use these. A smaller set is a prefix of a larger one.
         """
-        found = self._distinct(VALIDATING, TRAIN, size, self.is_validated)
-        if not len(found.question):
-            remedy = "Make the task with a larger `held_out`, or let no run stop early"
+        pairs = self._distinct(VALIDATING, TRAIN, size, self.is_validated)
+        if not len(pairs.question):
+            remedy = "Make the task with a larger `held_out`, or do not stop early"
             raise self._nothing(TRAIN, "to validate on", remedy)
-        return self.lay_out(found)
+        return self.lay_out(pairs)
 
     def _distinct(
         self, stream: int, split: str, size: int, chosen: Callable[[Pairs], Bools]
     ) -> Pairs:
-        """Up to `size` different examples of a split that are chosen, in the order of draws."""
-        found: list[Pairs] = []
+        """Up to `size` distinct examples of a split that are `chosen`, in the order of draws."""
+        distinct: list[Pairs] = []
         seen = np.zeros(0, dtype=np.uint64)
         fruitless = drawn = 0
         while len(seen) < size and fruitless < self.rounds:
@@ -215,40 +213,39 @@ class Task(ABC):
             hashes = hashed(pairs.question)
             first = np.sort(np.unique(hashes, return_index=True)[1])
             new = first[~np.isin(hashes[first], seen)]
-            found.append(taken(pairs, new[: size - len(seen)]))
+            distinct.append(taken(pairs, new[: size - len(seen)]))
             seen = np.concatenate([seen, hashes[new]])
             fruitless, drawn = 0 if len(new) else fruitless + 1, drawn + 1
-        return joined(found)
+        return joined(distinct)
 
     def is_held_out(self, pairs: Pairs) -> Bools:
         """Which examples (b) are not trained on: those for tests and those for validation.
 
-        Of a kind with very few members (`is_rare`), all are trained on if the kind is in
-        distribution, and all are tested otherwise.
+        Rare examples (`is_rare`) are all trained on if they are in distribution, and all held out
+        otherwise.
         """
         chosen = in_bucket(hashed(pairs.question), self.held_out)
         return np.where(self.is_rare(pairs), ~self.is_in_distribution(pairs), chosen)
 
     def is_validated(self, pairs: Pairs) -> Bools:
-        """Which examples (b) are for validation: a part of those in distribution, held out."""
+        """Which examples (b) are for validation: some of those held out in distribution."""
         held: Bools = self.is_held_out(pairs) & self.is_in_distribution(pairs)
         return held & in_bucket(rehashed(hashed(pairs.question)), VALIDATED)
 
     def is_tested(self, pairs: Pairs) -> Bools:
         """Which examples (b) are for tests: all that are held out and not for validation."""
-        found: Bools = self.is_held_out(pairs) & ~self.is_validated(pairs)
-        return found
+        return np.asarray(self.is_held_out(pairs) & ~self.is_validated(pairs))
 
     def is_in_distribution(self, pairs: Pairs) -> Bools:
-        """Which examples (b) lie within what is trained on, held out or not."""
+        """Which examples (b) lie in the training distribution, held out or not."""
         return self.splits[TRAIN].holds(pairs)
 
     def is_rare(self, pairs: Pairs) -> Bools:
-        """Which examples (b) are of a kind with so few members that none can be spared."""
+        """Which examples (b) are of a kind with too few members to hold any of them out."""
         return np.zeros(len(pairs.question), dtype=np.bool_)
 
     def lay_out(self, pairs: Pairs) -> Batch:
-        """Questions and answers in the task's format."""
+        """A batch of questions and answers in the task's format."""
         return LAYOUTS[self.format](pairs)
 
     def examples(self, batch: Batch) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
@@ -269,7 +266,7 @@ class Task(ABC):
             yield tuple(self.vocabulary[token] for token in question), tuple(answer)
 
     def asked(self, batch: Batch) -> Sequence[str | Sequence[Any]]:
-        """The questions as a program is given them: text for its `encode`, without marks."""
+        """The questions as text for a program's `encode`, without marks."""
         symbols = set(self.symbols)
         space = "" if all(len(symbol) == 1 for symbol in symbols) else " "
         return [
@@ -297,12 +294,39 @@ class Task(ABC):
 
     def _nothing(self, split: str, purpose: str, remedy: str) -> WeftError:
         return WeftError(
-            f"the split '{split}' has nothing {purpose}",
+            f"the split '{split}' has no examples {purpose}",
             subject=f"task {self.name}",
             remedy=remedy,
         )
 
 
 def _number(split: str) -> int:
-    """A number for the name of a split, for the random numbers' seed."""
+    """A number for the name of a split, as part of a random seed."""
     return zlib.crc32(split.encode())
+
+
+# Checks of parameters beyond their types
+
+
+def check_ascending(task: Any, *steps: tuple[str, int | str]) -> None:
+    """Check that each named parameter is at least a number, or more than another parameter."""
+    for name, bound in steps:
+        low = getattr(task, bound) + 1 if isinstance(bound, str) else bound
+        if getattr(task, name) < low:
+            above = f", more than {bound}" if isinstance(bound, str) else ""
+            raise WeftError(
+                f"{name} is {getattr(task, name)}",
+                subject=f"task {task.name}",
+                remedy=f"Give at least {low}{above}",
+            )
+
+
+def check_letters(task: Any, name: str, least: int) -> None:
+    """Check that a parameter lists at least `least` distinct characters."""
+    letters = getattr(task, name)
+    if len(letters) < least or len(set(letters)) < len(letters):
+        raise WeftError(
+            f"{name} is {letters!r}",
+            subject=f"task {task.name}",
+            remedy=f"Give at least {least} distinct characters",
+        )

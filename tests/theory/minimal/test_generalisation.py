@@ -14,7 +14,13 @@ import scan_files
 import weft
 from weft.programs.scan.grammar import meanings
 from weft.programs.scan.program import Scan
-from weft.programs.scan.splits import Split, length_split, mcd_split, primitive_split, read_split
+from weft.programs.scan.splits import (
+    ScanSplit,
+    length_split,
+    mcd_split,
+    primitive_split,
+    read_split,
+)
 from weft.theory import Generalisation, generalises, minimal_program
 
 
@@ -164,7 +170,7 @@ def test_where_there_is_no_task_the_program_is_right() -> None:
     assert [o.ending for o in generalises(found, [[1, 0], [2]]).outcomes] == ["right", "wrong"]
 
 
-def scan(split: Split, step: int = 1) -> Generalisation:
+def scan(split: ScanSplit, step: int = 1) -> Generalisation:
     train = list(dict.fromkeys(split.train))
     return generalises(minimal_program(Scan(), train[::step]), split.test[::step])
 

@@ -1,11 +1,11 @@
 """SCAN's grammar as data, and the meanings that it generates (Lake and Baroni, 2018, appendix).
 
-SCAN has 20,910 commands such as `jump around left twice and walk`, and each means one sequence of
-actions. A rule says how words and parts make a larger part, and what that part means. The program
-`scan` is built from these rules; `meanings` lists the whole language from them by itself.
+SCAN has 20,910 commands such as `jump around left twice and walk`, each of which means one sequence
+of actions. A production says how words and parts form a larger part, and what that part means. The
+program `scan` is built from these productions; `meanings` independently enumerates the language.
 
-The word `turn` means nothing: `turn left` is `left` without a verb. So one rule serves both
-`jump around left` and `turn around left`.
+The word `turn` has an empty meaning: `turn left` is `left` without a verb. So one production serves
+both `jump around left` and `turn around left`.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ Actions = tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class Rule:
-    """How a part of a command is made, and what it means.
+class Production:
+    """A production of the grammar, with its meaning.
 
     Attributes:
-        kind: what it makes.
-        source: the words and the kinds of parts that it is made of.
-        target: actions, and the numbers of parts of the source, whose meanings go there.
+        kind: the nonterminal that it produces.
+        source: its words and the kinds of its parts.
+        target: actions, and the numbers of the parts whose meanings are inserted there.
     """
 
     kind: str
@@ -36,12 +36,12 @@ class Rule:
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """The kinds in the source, without the words; the target counts these from 0."""
+        """The kinds in the source, without the words; the target numbers these from 0."""
         return tuple(symbol for symbol in self.source if symbol in KINDS)
 
 
-def _rule(kind: str, source: str, *target: str | int) -> Rule:
-    return Rule(kind, tuple(source.split()), target)
+def _rule(kind: str, source: str, *target: str | int) -> Production:
+    return Production(kind, tuple(source.split()), target)
 
 
 CHOICES = {
@@ -50,7 +50,7 @@ CHOICES = {
     "PHRASE": ("VERB", "DIRECTED"),
     "STEM": ("VERB", "TURN"),
 }
-"""Kinds that are nothing by themselves: one of other kinds. Kinds are written in capitals."""
+"""Kinds that are one of several other kinds. Kinds are written in capitals."""
 
 KINDS = frozenset([*CHOICES, "JOINED", "REPEATED", "DIRECTED", "VERB", "TURN", "SIDE"])
 
@@ -94,8 +94,8 @@ def meanings(kind: str = "COMMAND") -> dict[str, Actions]:
     return found
 
 
-def _made_by(rule: Rule) -> Iterator[tuple[str, Actions]]:
-    """All that one rule makes, for all choices of its parts."""
+def _made_by(rule: Production) -> Iterator[tuple[str, Actions]]:
+    """All that one production generates, for all choices of its parts."""
     for chosen in product(*(meanings(kind).items() for kind in rule.parts)):
         names = iter([words for words, _ in chosen])
         words = [next(names) if symbol in KINDS else symbol for symbol in rule.source]

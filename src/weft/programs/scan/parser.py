@@ -1,7 +1,7 @@
-"""SCAN's grammar as the program `scan` uses it: symbols, patterns and dotted rules, in numbers.
+"""SCAN's grammar as the program `scan` uses it: symbols, reductions and dotted rules, as numbers.
 
-Everything here is computed from `scan_grammar.RULES`. A parser that sees what follows need not
-know all kinds: it keeps SIDE apart and calls everything else a COMMAND.
+Everything here is computed from `grammar.RULES`. A parser with lookahead need not distinguish all
+kinds: it keeps SIDE apart and calls everything else a COMMAND.
 """
 
 from __future__ import annotations
@@ -9,45 +9,45 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from weft.programs.scan.grammar import ACTIONS, KINDS, RULES, WORDS, Rule
+from weft.programs.scan.grammar import ACTIONS, KINDS, RULES, WORDS, Production
 
 START, END = "s", "e"
 SIDE, COMMAND = "SIDE", "COMMAND"
 
 
-def _parsed(rule: Rule) -> Rule:
+def _parsed(rule: Production) -> Production:
     names = {kind: SIDE if kind == SIDE else COMMAND for kind in KINDS}
     source = tuple(names.get(symbol, symbol) for symbol in rule.source)
     return replace(rule, kind=names[rule.kind], source=source)
 
 
-ANSWER = Rule("ANSWER", (START, COMMAND), (0,))
-"""The last rule of every parse: its node is the root, above that of the whole command."""
+ANSWER = Production("ANSWER", (START, COMMAND), (0,))
+"""The last rule of every parse: its node is the root, above the node of the whole command."""
 
 GRAMMAR = (*map(_parsed, RULES), ANSWER)
 
-# What stands on the stack. The number 0 is an empty cell.
+# Symbols on the stack; 0 is an empty cell.
 
 SYMBOLS = ("", START, END, *WORDS, SIDE, COMMAND)
 NAMED = {rule.source[0]: rule.kind for rule in GRAMMAR if len(rule.source) == 1}
 REDUCED = tuple(SYMBOLS.index(NAMED.get(symbol, "")) for symbol in SYMBOLS)
-"""What becomes of the symbol on top when a rule ends in it: words that are parts by themselves take
-the name of their kind, all others go. Longer rules keep their first symbol."""
+"""What replaces the symbol on top when a rule ends in it: words that are parts by themselves take
+the name of their kind, all others are removed. Longer rules keep their first symbol."""
 
 
-# What stands in the tree: a rule, and how much of its target has been done. 0 is an empty cell.
+# Nodes of the tree: a rule, and how much of its target has been done; 0 is an empty cell.
 
 
 @dataclass(frozen=True)
 class Dotted:
     """A rule with a dot in its target, as in Earley's parser."""
 
-    rule: Rule
+    rule: Production
     dot: int = 0
 
     @property
     def part(self) -> int | None:
-        """The part behind the dot; None at the end, and at a leaf."""
+        """The part after the dot; None at the end and at a leaf."""
         items = self.rule.target[self.dot : self.dot + 1]
         return next((item for item in items if isinstance(item, int)), None)
 
@@ -83,14 +83,14 @@ INNER = _numbers(lambda d: bool(d.rule.parts))
 TWO_PARTS = _numbers(lambda d: len(d.rule.parts) == 2)
 UP, LAST, FIRST = range(3)
 WAYS = tuple(_way(dotted) for dotted in DOTTED)
-"""Where a node sends the walk: back up, to its last part, or to the first of two."""
+"""Where the traversal goes from a node: back up, to its last part, or to the first of two."""
 
 POPS_ONE = _numbers(lambda d: len(d.rule.source) == 2)
 POPS_TWO = _numbers(lambda d: len(d.rule.source) == 3)
 PARSED = DOTTED.index(Dotted(ANSWER))
 ANSWERED = DOTTED.index(Dotted(ANSWER, 1))
 
-# What stands in the output: nothing, the pen that marks where the next action goes, or an action.
+# The output: nothing, the pen that marks the place of the next action, or an action.
 
 NOTHING, PEN = 0, 1
 OUTPUTS = ("", "", *ACTIONS)
@@ -102,11 +102,11 @@ ACTION_OF = {
 
 
 @dataclass(frozen=True)
-class Pattern:
-    """When to reduce by a rule: the top of the stack, the symbol below it, and what comes next.
+class Reduction:
+    """When to reduce by a rule: the top of the stack, the symbol below it, and the lookahead.
 
     A rule that ends in a command waits for the end of the input: before that, the command may still
-    grow (`walk and jump` is not done if `twice` follows).
+    grow (`walk and jump` is incomplete if `twice` follows).
     """
 
     top: int
@@ -115,10 +115,10 @@ class Pattern:
     node: int
 
 
-def _pattern(rule: Rule) -> Pattern:
+def _reduction(rule: Production) -> Reduction:
     symbols = [SYMBOLS.index(symbol) for symbol in rule.source]
     below = symbols[-2] if len(symbols) > 1 else None
-    return Pattern(symbols[-1], below, rule.source[-1] == COMMAND, DOTTED.index(Dotted(rule)))
+    return Reduction(symbols[-1], below, rule.source[-1] == COMMAND, DOTTED.index(Dotted(rule)))
 
 
-PATTERNS = tuple(map(_pattern, GRAMMAR))
+REDUCTIONS = tuple(map(_reduction, GRAMMAR))

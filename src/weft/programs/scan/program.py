@@ -1,4 +1,4 @@
-"""SCAN, whole (ALTA paper, section 4.4 and appendix D.4): parse a command, then act it out."""
+"""SCAN (ALTA paper, section 4.4 and appendix D.4): parse a command, then carry it out."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from weft.programs.scan.parser import (
     NOTHING,
     OUTPUTS,
     PARSED,
-    PATTERNS,
     PEN,
     POPS_ONE,
     POPS_TWO,
     REDUCED,
+    REDUCTIONS,
     START,
     SYMBOLS,
     TWO_PARTS,
@@ -49,24 +49,24 @@ AT_START, AT_END, IS_COMMAND = (SYMBOLS.index(symbol) for symbol in (START, END,
 
 
 class Scan(weft.Program):
-    """SCAN: a shift-reduce parse of the command into a tree, then a walk that writes its actions.
+    """SCAN: a shift-reduce parse of the command into a tree, whose traversal writes the actions.
 
-    Behind the command lie 48 memory cells, which hold a stack, the tree and the answer. Pointers
-    are flags: one on the next word, two on the top of the stack, one on the tree, and a pen on the
-    answer. They move to neighbours, so nothing depends on where in the input a cell is.
+    The command is followed by 48 memory cells, which hold a stack, the tree and the answer.
+    Pointers are flags: one on the next word, two on the top of the stack, one on the tree, and a
+    pen on the answer. They move to neighbours, so nothing depends on where in the input a cell is.
 
-    Parsing takes two layers an action: the next free node takes the rule that matches the top of
-    the stack; then all shift a word if there was none, or reduce and go on to the next node. Nodes
-    come after their parts, so the last part of a node lies left of it. Where it has two parts, it
-    holds the number of the first; tokens number the cells of the tree.
+    Each parser action takes two layers: the next free node takes the rule that matches the top of
+    the stack; then all positions shift a word if none matched, or reduce and move on to the next
+    node. Nodes come after their parts, so the last part of a node is the one to its left. A node
+    with two parts stores the number of the first; tokens number the cells of the tree.
 
     To traverse the tree, each node keeps a dot in its rule's target. The node under the pointer
-    sends it to the part behind the dot, and moves the dot on; at the end it sends it back up. At a
-    leaf, the pen writes an action.
+    sends the pointer to the part after the dot, and advances the dot; at the end it sends it back
+    up. At a leaf, the pen writes an action.
 
-    No rule names two things that training may never have shown together: cells of the stack are
-    emptied before they are filled again, and nodes say which way they send the walk, not what
-    they are. So what is left of it after training on a part of SCAN solves the other parts.
+    No rule combines two values that a training set may never show together: cells of the stack are
+    emptied before they are filled again, and nodes store the direction of the traversal, not their
+    rule. So the minimal program of one part of SCAN solves the other parts.
 
     A command of N words whose tree has K nodes, entered V times, takes 2 (N + K + V) + 5 layers:
     11 for `jump`, 155 for the longest. 16 heads; no variable has more than 39 values.
@@ -81,13 +81,13 @@ class Scan(weft.Program):
     phase = weft.var(4)
     one = weft.var(2, default=1)
 
-    # The command: which word comes next. The start mark is read first, as bottom of the stack.
+    # The command: which word comes next. The start mark is read first, as the bottom of the stack.
     reader = weft.var(2, token=lambda t: t == START)
     reader_left = weft.relative(reader, -1)
     next_word = weft.attend(one, reader, word)
 
     # The stack: a symbol in each cell, and for a command the number of its node: in `node` while it
-    # is on top, in `under` once something lies on it.
+    # is on top, in `under` once something is on top of it.
     symbol = weft.var(len(SYMBOLS))
     node = weft.var(NOWHERE + 1, default=NOWHERE)
     under = weft.var(NOWHERE + 1, default=NOWHERE)
@@ -100,8 +100,8 @@ class Scan(weft.Program):
     below_symbol = weft.attend(one, below, symbol)
     top_under = weft.attend(one, top, under)
 
-    # The tree: a dotted rule in each node, where that sends the walk, and the number of the first
-    # of two parts.
+    # The tree: a dotted rule in each node, the direction of the traversal from there, and the
+    # number of the first of two parts.
     dotted = weft.var(len(DOTTED))
     way = weft.var(3)
     first = weft.var(NOWHERE + 1, default=NOWHERE)
@@ -139,7 +139,7 @@ class Scan(weft.Program):
             z.phase = TRAVERSE if z.here_dotted == PARSED else MATCH
 
     def encode(self, text: str) -> Sequence[Any]:
-        """`jump twice and walk left`, between marks and with memory behind it."""
+        """`jump twice and walk left`, between marks and followed by memory cells."""
         meaning(text)
         return _tokens(text, MEMORY)
 
@@ -149,7 +149,7 @@ class Scan(weft.Program):
         return " ".join(filter(None, written))
 
     def sample(self, rng: random.Random, length: int) -> Sequence[Any]:
-        """A random command, with more memory than it needs or just enough; at least 15 tokens."""
+        """A random command with at least the memory that it needs; at least 15 tokens."""
         sizes, commands = _by_size()
         command = rng.choice(commands[: bisect_right(sizes, max(length, sizes[0]))])
         words = len(command.split())
@@ -157,7 +157,7 @@ class Scan(weft.Program):
         return _tokens(command, max(_least(command), min(memory, length - words - 2)))
 
     def task(self, tokens: Sequence[Any]) -> str:
-        """What the grammar says that the command means."""
+        """The meaning of the command by the grammar."""
         return " ".join(meaning(" ".join(token for token in tokens if token in WORDS)))
 
 
@@ -177,7 +177,7 @@ def link(z: Any) -> None:
 def match(z: Any) -> None:
     """The free node takes a rule, if the stack matches one."""
     if z.here and z.dotted == EMPTY:
-        for pattern in PATTERNS:
+        for pattern in REDUCTIONS:
             if z.top_symbol == pattern.top:
                 if pattern.below is None or z.below_symbol == pattern.below:
                     if not pattern.at_end or z.next_word == AT_END:
@@ -218,7 +218,7 @@ def reduce(z: Any) -> None:
 
 
 def walk(z: Any) -> None:
-    """Down to the part behind the dot, or, where the dot is at the end, back up."""
+    """Move down to the part after the dot or, if the dot is at the end, back up."""
     if z.here:
         z.here = 0
         z.dotted = ADVANCED[z.dotted]

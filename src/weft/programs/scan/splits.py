@@ -1,8 +1,8 @@
-"""SCAN's splits into training and test: derived where a rule makes them, else read from files.
+"""SCAN's splits into training and test: derived from the grammar, or read from published files.
 
-By length and by a new primitive (Lake and Baroni, 2018) are derived from the grammar. The simple
-split and those of greatest compound divergence, MCD 1 to 3 (Keysers et al., 2020), were drawn once;
-they are read from the published files, packed by gzip or not.
+The splits by length and by a new primitive (Lake and Baroni, 2018) are derived from the grammar.
+The simple split and those of maximum compound divergence, MCD 1 to 3 (Keysers et al., 2020), are
+random; they are read from the published files, gzipped or not.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from weft.programs.scan.grammar import Actions, meanings
 
 
 @dataclass(frozen=True)
-class Split:
-    """Commands to learn from, and commands to be tested on; `dev` is empty where there is none."""
+class ScanSplit:
+    """Commands for training, test and development; `dev` may be empty."""
 
     train: tuple[str, ...]
     test: tuple[str, ...]
     dev: tuple[str, ...] = ()
 
 
-def length_split(longest: int = 22) -> Split:
-    """Train on commands of at most so many actions, test on those of more.
+def length_split(longest: int = 22) -> ScanSplit:
+    """Train on commands of at most `longest` actions, test on all others.
 
     Example:
         >>> split = length_split()
@@ -35,14 +35,14 @@ def length_split(longest: int = 22) -> Split:
         (16990, 3920)
     """
     short = [command for command, actions in meanings().items() if len(actions) <= longest]
-    return Split(tuple(short), _others(short))
+    return ScanSplit(tuple(short), _others(short))
 
 
-def primitive_split(primitive: str) -> Split:
-    """Train on all commands without a primitive, and on that alone; test on all others with it.
+def primitive_split(primitive: str) -> ScanSplit:
+    """Train on all commands without a primitive and on the primitive alone; test on all others.
 
     The published primitives are `jump` and `turn left`. In training, each is repeated until
-    it makes up a tenth, as in the published files.
+    it makes up a tenth of the examples, as in the published files.
 
     Example:
         >>> split = primitive_split("jump")
@@ -55,7 +55,7 @@ def primitive_split(primitive: str) -> Split:
         )
     without = [text for text in meanings() if f" {primitive} " not in f" {text} "]
     repeated = [primitive] * (len(without) // 9)
-    return Split((*repeated, *without), _others([primitive, *without]))
+    return ScanSplit((*repeated, *without), _others([primitive, *without]))
 
 
 def _others(train: Iterable[str]) -> tuple[str, ...]:
@@ -63,13 +63,13 @@ def _others(train: Iterable[str]) -> tuple[str, ...]:
     return tuple(command for command in meanings() if command not in known)
 
 
-def read_split(train: str | Path, test: str | Path) -> Split:
-    """A split that was published as two files of examples, such as the simple one."""
+def read_split(train: str | Path, test: str | Path) -> ScanSplit:
+    """A split from two published files of examples, such as the simple one."""
     first, second = ([command for command, _ in read_examples(path)] for path in (train, test))
-    return Split(tuple(first), tuple(second))
+    return ScanSplit(tuple(first), tuple(second))
 
 
-def mcd_split(indices: str | Path, examples: str | Path) -> Split:
+def mcd_split(indices: str | Path, examples: str | Path) -> ScanSplit:
     """An MCD split from its index file: line numbers of the file of all examples, from 0."""
     commands = [command for command, _ in read_examples(examples)]
     text = _text(indices)
@@ -84,7 +84,7 @@ def mcd_split(indices: str | Path, examples: str | Path) -> Split:
             f"{indices} does not list lines of {examples}: {type(error).__name__}: {error}",
             remedy="Give a published index file, as mcd1.json, and SCAN's tasks.txt",
         ) from None
-    return Split(*chosen)
+    return ScanSplit(*chosen)
 
 
 def read_examples(path: str | Path) -> list[tuple[str, Actions]]:
@@ -102,7 +102,7 @@ def read_examples(path: str | Path) -> list[tuple[str, Actions]]:
 
 
 def _text(path: str | Path) -> str:
-    """The text of a file, or of the same one with .gz behind its name."""
+    """The text of a file, or of the gzipped file of the same name with .gz."""
     for candidate in (Path(path), Path(f"{path}.gz")):
         if candidate.is_file():
             data = candidate.read_bytes()
@@ -110,5 +110,5 @@ def _text(path: str | Path) -> str:
             return (gzip.decompress(data) if packed else data).decode("utf-8")
     raise WeftError(
         f"there is no file {path}, nor {path}.gz",
-        remedy="Give the path of a file as it is published, packed by gzip or not",
+        remedy="Give the path of a published file, gzipped or not",
     )

@@ -1,6 +1,6 @@
 """An assembler for SUBLEQ: labels, data and a few idioms.
 
-A line has an instruction or numbers, perhaps a label before them and a comment behind:
+A line has an instruction or numbers, with an optional label before and a comment after them:
 
     again:  add step, total     # total = total + step
             loop count, again   # count = count - 1; back to again while it is above 0
@@ -10,9 +10,9 @@ A line has an instruction or numbers, perhaps a label before them and a comment 
     total:  0
 
 Operands are labels or numbers, also as in `again+1`; `data again` is a cell with an address in it.
-The one real instruction is `subleq a, b, c`: b = b - a, then go to c if b <= 0; without c it goes
-on behind. All others are written in terms of it, below in `IDIOMS`. The cells `zero`, `one` and
-`counter`, which these use, are added where a program has none of its own; `zero` holds 0 between
+The only machine instruction is `subleq a, b, c`: b = b - a, then go to c if b <= 0; without c, to
+the next instruction. All others are written in terms of it, in `IDIOMS`. The cells `zero`, `one`
+and `counter`, which these use, are added if a program does not define them; `zero` holds 0 between
 idioms.
 """
 
@@ -32,7 +32,7 @@ IDIOMS = {
     "jump c": "subleq zero, zero, c",
     "branch b, c": "subleq zero, b, c",  # to c if b <= 0
     "loop b, c": "subleq one, b, done; jump c; done:",  # b = b - 1, to c if b > 0
-    "multiply a, b, p": (  # p = a * b, where b is not negative
+    "multiply a, b, p": (  # p = a * b, for b >= 0
         "clear p; move b, counter; branch counter, done; "
         "again: add a, p; loop counter, again; done:"
     ),
@@ -51,7 +51,7 @@ class Assembly:
     Attributes:
         cells: its memory.
         labels: their addresses.
-        data: the labels that stand before numbers, each with how many: they name the results.
+        data: the labels before numbers, each with the count of numbers: they name the results.
         lines: the source line of every cell; 0 for cells that were added.
     """
 
@@ -74,7 +74,7 @@ def assemble(text: str, file: str = "<text>") -> Assembly:
 class _Assembler:
     file: str
     line: int = 0
-    operands: list[tuple[str, int]] = field(default_factory=list)  # one a cell, with its line
+    operands: list[tuple[str, int]] = field(default_factory=list)  # one per cell, with its line
     labels: dict[str, int] = field(default_factory=dict)
     data: dict[str, int] = field(default_factory=dict)
     expansions: int = 0
@@ -124,9 +124,9 @@ class _Assembler:
 
     def define(self, label: str, *, is_idiom: bool) -> None:
         if not is_idiom and not NAME.fullmatch(label):
-            raise self.wrong(f"'{label}' is no label", "A label is a name, as in again:")
+            raise self.wrong(f"'{label}' is not a label", "A label is a name, as in again:")
         if label in self.labels:
-            raise self.wrong(f"the label '{label}' is there twice", "Give each its own name")
+            raise self.wrong(f"the label '{label}' is defined twice", "Give each its own name")
         self.labels[label] = len(self.operands)
 
     def finish(self) -> Assembly:
@@ -157,7 +157,7 @@ class _Assembler:
         self.line = line
         found = OPERAND.fullmatch(operand)
         if found is None or (found["name"] and (found["number"] or "+")[0] not in "+-"):
-            raise self.wrong(f"'{operand}' is no operand", "Use a label, a number, or label+1")
+            raise self.wrong(f"'{operand}' is not an operand", "Use a label, a number, or label+1")
         return found["name"] or "", int(found["number"] or 0)
 
     def wrong(self, what: str, remedy: str = "") -> WeftError:

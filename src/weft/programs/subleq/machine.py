@@ -1,4 +1,4 @@
-"""A plain SUBLEQ machine, which says what the program `subleq` should compute."""
+"""A plain SUBLEQ machine: the specification of the program `subleq`."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import weft
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """A machine that has halted.
+class Execution:
+    """The execution of a machine that has halted.
 
     Attributes:
         memory: its cells at the end.
-        instructions: how many it carried out.
-        layers: how many layers the program `subleq` takes for that: three an instruction, and one
-            more if it was a negative address that halted it, and not a jump to one.
+        instructions: the number of instructions executed.
+        layers: the number of layers that the program `subleq` takes for it: three per instruction,
+            and one more if a negative address halted it, rather than a jump to one.
         low: the smallest number that a cell ever held.
         high: the largest.
     """
@@ -29,7 +29,7 @@ class Outcome:
 
 
 class MachineError(weft.WeftError):
-    """A machine went wrong; `cell` is where its last instruction is."""
+    """A machine failed; `cell` is the address of its last instruction."""
 
     def __init__(self, what: str, cell: int, remedy: str) -> None:
         super().__init__(what, remedy=remedy)
@@ -38,7 +38,7 @@ class MachineError(weft.WeftError):
 
 def execute(
     memory: Sequence[int], *, low: int | None = None, high: int | None = None, most: int = 1000
-) -> Outcome:
+) -> Execution:
     """Run a machine until it halts.
 
     Args:
@@ -57,7 +57,7 @@ def execute(
             raise _outside(f"instruction {count + 1} would be at cell {at}", cells, last)
         a, b, c = cells[at : at + 3]
         if a < 0 or b < 0:
-            return Outcome(tuple(cells), count, 3 * count + 1, lowest, highest)
+            return Execution(tuple(cells), count, 3 * count + 1, lowest, highest)
         here = f"instruction {count + 1}, {a} {b} {c} at cell {at}"
         if max(a, b) >= len(cells):
             raise _outside(f"{here}, uses cell {max(a, b)}", cells, at)
@@ -67,12 +67,12 @@ def execute(
         cells[b] = difference
         lowest, highest = min(lowest, difference), max(highest, difference)
         if difference <= 0 and c < 0:
-            return Outcome(tuple(cells), count + 1, 3 * (count + 1), lowest, highest)
+            return Execution(tuple(cells), count + 1, 3 * (count + 1), lowest, highest)
         last, at = at, (c if difference <= 0 else at + 3)
     raise MachineError(
         f"the machine has not halted after {most:,} instructions",
         last,
-        "It halts where it jumps to a negative address; or allow it more instructions",
+        "It halts when it jumps to a negative address; or allow more instructions",
     )
 
 

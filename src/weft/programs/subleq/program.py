@@ -1,7 +1,7 @@
 """SUBLEQ, a computer with one instruction (ALTA paper, figures 14 and 15).
 
 An instruction is three memory cells a, b, c: subtract mem[a] from mem[b]; if the result is at most
-0, go on at c, otherwise behind the instruction. A negative address halts the machine. Programs
+0, continue at c, otherwise after the instruction. A negative address halts the machine. Programs
 live in the memory that they compute with, so they may rewrite themselves.
 """
 

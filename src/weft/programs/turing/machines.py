@@ -1,9 +1,9 @@
-"""Turing machines as tables: a few known ones, and a plain simulator.
+"""Turing machines as tables: a few well-known ones, and a plain simulator.
 
-A rule such as `"1 R B"` says: write 1, move right, go on in state B. `L` moves left, `S` stays. The
-first state of a table is the one that it starts in. A machine halts in a state that has no rules,
-and where there is no rule for what it reads. The tape ends at `[` and at `]`, which a machine may
-read but neither overwrite nor pass.
+A rule such as `"1 R B"` says: write 1, move right, continue in state B. `L` moves left, `S` stays.
+The first state of a table is the start state. A machine halts in a state that has no rules, and
+when it has no rule for the symbol that it reads. The tape ends at `[` and at `]`, which a machine
+may read but neither overwrite nor pass.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ class Action(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Machine:
-    """A table, the symbol of empty cells, and how many of them are put around an input.
+class TuringMachine:
+    """A table, the blank symbol, and how many blanks surround an input.
 
-    `inputs` are the symbols of which random inputs are made.
+    `inputs` are the symbols of random inputs.
     """
 
     rules: Rules
@@ -48,7 +48,7 @@ class Machine:
                 self.action(state, symbol)
 
     def action(self, state: str, symbol: str) -> Action | None:
-        """What is done in a state on a symbol; None where the machine halts."""
+        """The action in a state on a symbol; None if the machine halts."""
         rule = self.rules.get(state, {}).get(symbol)
         if rule is None:
             return None
@@ -66,7 +66,7 @@ class Machine:
 
     @property
     def states(self) -> list[str]:
-        """All states, the first one first."""
+        """All states, the start state first."""
         named = (rule.split()[2] for row in self.rules.values() for rule in row.values())
         return list(dict.fromkeys([*self.rules, *named]))
 
@@ -96,8 +96,8 @@ def _wrong(state: str, symbol: str, rule: str, remedy: str) -> weft.WeftError:
 
 
 MACHINES = {
-    # A binary number plus one: to its end, then back to the left for as long as there is a carry.
-    "increment": Machine(
+    # A binary number plus one: move to its end, then back to the left while there is a carry.
+    "increment": TuringMachine(
         {
             "right": {"0": "0 R right", "1": "1 R right", "]": "] L carry"},
             "carry": {"1": "0 L carry", "0": "1 S done", "_": "1 S done"},
@@ -105,8 +105,8 @@ MACHINES = {
         left=1,
         inputs="01",
     ),
-    # Is it the same backwards? Erase the first letter, find the last one, erase it if it is equal.
-    "palindrome": Machine(
+    # Is it a palindrome? Erase the first letter, find the last one, erase it if they are equal.
+    "palindrome": TuringMachine(
         {
             "first": {"a": "_ R seen-a", "b": "_ R seen-b", "_": "_ S yes", "]": "] S yes"},
             "seen-a": {"a": "a R seen-a", "b": "b R seen-a", "_": "_ L last-a", "]": "] L last-a"},
@@ -119,7 +119,7 @@ MACHINES = {
     ),
     # The machine of four states and two symbols that runs longest on an empty tape (Brady, 1983):
     # 107 steps, and 13 ones on the tape in the end.
-    "busy-beaver": Machine(
+    "busy-beaver": TuringMachine(
         {
             "A": {"0": "1 R B", "1": "1 L B"},
             "B": {"0": "1 L A", "1": "0 L C"},

@@ -9,7 +9,14 @@ from typing import Any
 
 import weft
 from weft.errors import did_you_mean
-from weft.programs.turing.machines import LEFT_END, MACHINES, RIGHT_END, Action, Machine, Rules
+from weft.programs.turing.machines import (
+    LEFT_END,
+    MACHINES,
+    RIGHT_END,
+    Action,
+    Rules,
+    TuringMachine,
+)
 
 LEFT, RIGHT = -1, 1
 LEFTMOST, RIGHTMOST = 1, 2
@@ -20,15 +27,15 @@ Table = list[list[int]]
 class Turing(weft.Program):
     """Any Turing machine on a tape with one cell per position, one step per layer.
 
-    All positions know the state of the machine. A flag says where its head stands; all positions
-    fetch the symbol there, and look up in the machine's table what to do. The one with the flag
-    writes. Each takes the flag from its left neighbour if the head moves right, from its right
+    All positions know the state of the machine. A flag marks the position of its head; all
+    positions fetch the symbol there and look up the action in the machine's table. The one with the
+    flag writes. Each takes the flag from its left neighbour if the head moves right, from its right
     neighbour if it moves left.
 
     `machine` is one of `increment`, `palindrome` and `busy-beaver`. Or give a table of your own as
-    `rules`, such as {"A": {"0": "1 R B", "1": "1 L A"}}: in state A on a 0, write 1, move right, go
-    on in B. `blank` is what empty cells hold; `left` and `right` say how many of them are put
-    around an input. The machine starts on the first symbol, or on the one in parentheses.
+    `rules`, such as {"A": {"0": "1 R B", "1": "1 L A"}}: in state A on a 0, write 1, move right,
+    continue in B. `blank` is the symbol of empty cells; `left` and `right` are the numbers of
+    blanks around an input. The machine starts on the first symbol, or on the one in parentheses.
 
     A run of T steps takes T layers, and one more if it ends because there is no rule for what is
     read. Three heads; the state has as many values as there are states, the symbol as many as there
@@ -43,7 +50,7 @@ class Turing(weft.Program):
         left: int = 1,
         right: int = 1,
     ) -> None:
-        made = named_machine(machine) if rules is None else Machine(rules, blank, left, right)
+        made = named_machine(machine) if rules is None else TuringMachine(rules, blank, left, right)
         symbols = made.symbols
         self.machine = made
         self.writes, self.moves_left, self.moves_right, self.nexts, self.ends = tables(made)
@@ -88,10 +95,10 @@ class Turing(weft.Program):
         return [LEFT_END, *[blank] * room[0], *cells, *[blank] * room[1], RIGHT_END]
 
     def wrong(self, text: str) -> weft.WeftError:
-        """What an input should look like."""
+        """The error for an input that is not a tape."""
         known = " ".join(self.machine.symbols[2:])
         return weft.WeftError(
-            "it is no tape of this machine",
+            "this is not a tape of this machine",
             subject=self.name,
             remedy=f"Write its cells ({known}) one after the other, the one to start on as (0)",
         )
@@ -109,13 +116,13 @@ class Turing(weft.Program):
         return self.encode("".join(rng.choices(symbols, k=max(1, cells))))
 
     def task(self, tokens: Sequence[Any]) -> tuple[str, str]:
-        """What a plain simulator makes of the tape."""
+        """The result of a plain simulator."""
         start = next(place for place, cell in enumerate(tokens) if len(cell) == 3)
         state, tape, _ = self.machine.run([cell.strip("()") for cell in tokens], start)
         return state, "".join(tape[1:-1]).strip(self.machine.blank)
 
 
-def named_machine(name: str) -> Machine:
+def named_machine(name: str) -> TuringMachine:
     """One of the machines that come with the library."""
     if name not in MACHINES:
         raise weft.WeftError(
@@ -124,7 +131,7 @@ def named_machine(name: str) -> Machine:
     return MACHINES[name]
 
 
-def tables(machine: Machine) -> tuple[Table, ...]:
+def tables(machine: TuringMachine) -> tuple[Table, ...]:
     """What to write, whether to go left, right, the next state, and whether that is the end."""
 
     def each(part: Callable[[str, str, Action | None], int]) -> Table:

@@ -67,10 +67,10 @@ def test_all_beginnings_of_words_of_a_and_b() -> None:
 @pytest.mark.parametrize(
     ("program", "text", "match"),
     [
-        (InductionHead, "abca", "'a' is there twice.*letters differ"),
-        (AnBn, "aba", "no word of a.n b.n begins so"),
-        (AnBn, "abb", "no word of a.n b.n begins so"),
-        (AnBn, "", "no word of a.n b.n begins so"),
+        (InductionHead, "abca", "'a' occurs twice.*distinct letters"),
+        (AnBn, "aba", "no word of a.n b.n begins like this"),
+        (AnBn, "abb", "no word of a.n b.n begins like this"),
+        (AnBn, "", "no word of a.n b.n begins like this"),
         (AnBn, "a" * 17, "17 a are too many. Give up to 16"),
         (CountSoFar, "a" * 12, "13 tokens; the program has 12 positions"),
     ],

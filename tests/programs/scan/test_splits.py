@@ -11,7 +11,7 @@ from scan_files import folder
 from weft.errors import WeftError
 from weft.programs.scan.grammar import meaning, meanings
 from weft.programs.scan.splits import (
-    Split,
+    ScanSplit,
     length_split,
     mcd_split,
     primitive_split,
@@ -51,7 +51,7 @@ def test_a_primitive_must_be_one() -> None:
         primitive_split("jumps")
 
 
-def same(one: Split, other: Split) -> bool:
+def same(one: ScanSplit, other: ScanSplit) -> bool:
     return all(
         Counter(a) == Counter(b)
         for a, b in ((one.train, other.train), (one.test, other.test), (one.dev, other.dev))
@@ -59,7 +59,7 @@ def same(one: Split, other: Split) -> bool:
 
 
 def test_derived_splits_are_the_published_ones(published: Path) -> None:
-    def read(folder: str, name: str) -> Split:
+    def read(folder: str, name: str) -> ScanSplit:
         path = published / folder
         return read_split(path / f"tasks_train_{name}.txt", path / f"tasks_test_{name}.txt")
 
@@ -85,7 +85,9 @@ def test_mcd_splits_are_read(number: int, published: Path, published_mcd: Path) 
 def test_index_files_are_read_with_the_lines_that_they_number(tmp_path: Path) -> None:
     (tmp_path / "tasks.txt").write_text("IN: run OUT: I_RUN\nIN: walk OUT: I_WALK\n")
     (tmp_path / "mcd.json").write_text('{"trainIdxs": [1], "testIdxs": [0], "devIdxs": []}')
-    assert mcd_split(tmp_path / "mcd.json", tmp_path / "tasks.txt") == Split(("walk",), ("run",))
+    assert mcd_split(tmp_path / "mcd.json", tmp_path / "tasks.txt") == ScanSplit(
+        ("walk",), ("run",)
+    )
 
 
 @pytest.mark.parametrize("text", ['{"trainIdxs": [9]}', '{"testIdxs": []}', "[]", "{"])

@@ -1,7 +1,7 @@
-r"""Regular expressions as tables: pattern, nondeterministic automaton, smallest deterministic one.
+r"""Regular expressions as tables: parse, nondeterministic automaton, minimal deterministic one.
 
-Understood are letters, `.`, classes such as `[ab]`, `[a-f]` and `[^a]`, `|`, `*`, `+`, `?`, groups
-in parentheses, and a backslash before a sign that is meant as a letter. A pattern stands for whole
+Supported are letters, `.`, classes such as `[ab]`, `[a-f]` and `[^a]`, `|`, `*`, `+`, `?`, groups
+in parentheses, and a backslash before a sign that is meant literally. A pattern matches whole
 words, as in `re.fullmatch`.
 """
 
@@ -14,7 +14,7 @@ import weft
 
 SIGNS = ".[]|*+?()\\^$-{}"
 LARGEST = 1000
-"""The most states that are made; n signs may need 2^n."""
+"""The maximum number of states; a pattern of n signs may need 2^n."""
 
 Table = list[list[int]]
 """A row for each state: the next state for each letter."""
@@ -22,7 +22,7 @@ Table = list[list[int]]
 
 @dataclass(frozen=True)
 class Edge:
-    """A way between two states, on one of some letters; None: without a letter."""
+    """A transition between two states on one of some letters; None for the empty word."""
 
     begin: int
     letters: frozenset[str] | None
@@ -30,10 +30,10 @@ class Edge:
 
 
 @dataclass
-class Pattern:
-    """A pattern as a nondeterministic automaton, by recursive descent (Thompson's construction).
+class RegexParser:
+    """A recursive-descent parser that builds an automaton by Thompson's construction.
 
-    Each method reads one construct and gives the states at which it begins and ends.
+    Each method reads one construct and returns the states at which it begins and ends.
     """
 
     text: str
@@ -44,14 +44,14 @@ class Pattern:
     named: set[str] = field(default_factory=set)
 
     def whole(self) -> tuple[int, int]:
-        """All of the pattern."""
+        """The whole pattern."""
         begin, end = self.union()
         if self.place < len(self.text):
             raise self.wrong("this bracket was not opened")
         return begin, end
 
     def union(self) -> tuple[int, int]:
-        """`a|b|c`: one of these."""
+        """`a|b|c`: alternatives."""
         begin, end = self.state(), self.state()
         while True:
             first, last = self.sequence()
@@ -61,7 +61,7 @@ class Pattern:
                 return begin, end
 
     def sequence(self) -> tuple[int, int]:
-        """`abc`: one after the other, possibly nothing."""
+        """`abc`: a concatenation, possibly empty."""
         begin = end = self.state()
         while self.text[self.place : self.place + 1] not in ("", "|", ")"):
             first, last = self.repeated()
@@ -94,7 +94,7 @@ class Pattern:
         return begin, end
 
     def choice(self) -> set[str]:
-        """The letters of which one is read."""
+        """The letters of which one is matched."""
         if self.follows("."):
             return set(self.letters)
         if not self.follows("["):
@@ -116,7 +116,7 @@ class Pattern:
         return found
 
     def letter(self) -> str:
-        """A letter that stands for itself."""
+        """A literal letter."""
         escaped = self.follows("\\")
         found = self.text[self.place : self.place + 1]
         if not found:
@@ -129,7 +129,7 @@ class Pattern:
         return found
 
     def follows(self, sign: str) -> bool:
-        """Whether this sign comes next; it is read then."""
+        """Whether this sign comes next; if so, it is consumed."""
         found = self.text.startswith(sign, self.place)
         self.place += found
         return found
@@ -140,27 +140,27 @@ class Pattern:
         return self.states - 1
 
     def join(self, begin: int, end: int) -> None:
-        """A way without a letter."""
+        """A transition on the empty word."""
         self.edges.append(Edge(begin, None, end))
 
     def wrong(self, what: str) -> weft.WeftError:
-        """The pattern is wrong where it was read last."""
+        """The error that the pattern is wrong at the current place."""
         return weft.WeftError(
             f"the pattern {self.text!r} is wrong at place {self.place + 1}: {what}",
-            remedy="Use letters, . [ab] | * + ? ( ), and \\ before a sign that is a letter",
+            remedy="Use letters, . [ab] | * + ? ( ), and \\ before a sign that is meant literally",
         )
 
 
 def letters_of(text: str) -> str:
     """The letters that a pattern names, in order."""
-    pattern = Pattern(text)
+    pattern = RegexParser(text)
     pattern.whole()
     return "".join(sorted(pattern.named))
 
 
 def automaton(text: str, letters: str) -> tuple[Table, list[int]]:
-    """The smallest table for a pattern, and its accepting states. It starts in state 0."""
-    pattern = Pattern(text, letters)
+    """The minimal automaton of a pattern: its table and accepting states; state 0 is the start."""
+    pattern = RegexParser(text, letters)
     begin, end = pattern.whole()
     sets: list[frozenset[int]] = [_closure(pattern.edges, {begin})]
     table: Table = []
@@ -188,7 +188,7 @@ def _after(edges: list[Edge], states: Collection[int], letter: str) -> set[int]:
 
 
 def _closure(edges: list[Edge], states: Iterable[int]) -> frozenset[int]:
-    """These states and all that are reached from them without a letter."""
+    """These states and all that are reachable by empty transitions."""
     found = set(states)
     waiting = list(found)
     while waiting:
@@ -200,7 +200,7 @@ def _closure(edges: list[Edge], states: Iterable[int]) -> frozenset[int]:
 
 
 def smallest(table: Table, accepting: Collection[int]) -> tuple[Table, list[int]]:
-    """States that no word tells apart become one (Moore's algorithm); the first stays the first."""
+    """Merge the states that no word distinguishes (Moore's algorithm); state 0 stays state 0."""
     kinds = _numbered([state in accepting for state in range(len(table))])
     while True:
         finer = _numbered(
@@ -215,6 +215,6 @@ def smallest(table: Table, accepting: Collection[int]) -> tuple[Table, list[int]
 
 
 def _numbered(keys: list[Hashable]) -> list[int]:
-    """Keys as numbers from 0, in the order in which they are first met."""
+    """Keys as numbers from 0, in the order of first occurrence."""
     order = {key: number for number, key in enumerate(dict.fromkeys(keys))}
     return [order[key] for key in keys]

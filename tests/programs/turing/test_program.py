@@ -7,7 +7,7 @@ import itertools
 import pytest
 
 import weft
-from weft.programs.turing.machines import MACHINES, Machine
+from weft.programs.turing.machines import MACHINES, TuringMachine
 from weft.programs.turing.program import Turing
 
 UNARY_SUM = {
@@ -110,7 +110,7 @@ def test_a_wrong_rule_is_named(rule: str, part: str) -> None:
 def test_the_head_cannot_leave_the_tape() -> None:
     for symbol, rule in (("[", "[ L A"), ("]", "] R A")):
         with pytest.raises(weft.WeftError, match="must not leave the tape"):
-            Machine({"A": {symbol: rule}})
+            TuringMachine({"A": {symbol: rule}})
     with pytest.raises(weft.WeftError, match="has no rules"):
         Turing(rules={})
 
@@ -127,6 +127,6 @@ def test_an_unknown_machine_is_refused() -> None:
 
 
 def test_a_machine_that_does_not_halt_is_given_up() -> None:
-    machine = Machine({"A": {"_": "_ S A"}})
+    machine = TuringMachine({"A": {"_": "_ S A"}})
     with pytest.raises(weft.WeftError, match="not halted after 50 steps"):
         machine.run(["[", "_", "]"], 1, most=50)

@@ -1,4 +1,4 @@
-"""Addition and modular addition against Python's integers."""
+"""Addition against Python's integers."""
 
 from __future__ import annotations
 
@@ -94,39 +94,3 @@ def test_the_library_agrees() -> None:
     for question, answer in made.examples(made.test_set("train", 20)):
         result = weft.run(weft.program("addition"), "".join(question)).result
         assert str(result) == "".join(answer)
-
-
-@pytest.mark.parametrize("modulus", [5, 12, 97])
-def test_modular_sums_are_right_and_every_pair_has_its_place(modulus: int) -> None:
-    made = task("modular-addition", modulus=modulus)
-    every = {(str(a), "+", str(b)) for a in range(modulus) for b in range(modulus)}
-    sets = {name: made.test_set(name, modulus**2) for name in made.splits}
-    found = {name: {q for q, _ in made.examples(batch)} for name, batch in sets.items()}
-    batches = [made.batch("train", 0, step, 20_000) for step in range(5)]
-    trained = {question for batch in batches for question, _ in made.examples(batch)}
-    validated = {question for question, _ in made.examples(made.validation_set(modulus**2))}
-    assert trained | validated | found["train"] == every
-    assert len(trained) + len(validated) + len(found["train"]) == len(every)
-    assert found["mirrored"] | found["unseen"] == found["train"]
-    assert found["mirrored"] == {q for q in found["train"] if q[::-1] in trained}
-    assert found["unseen"] == {q for q in found["train"] if q[::-1] not in trained}
-    for question, answer in made.examples(sets["train"]):
-        assert answer == (str((int(question[0]) + int(question[2])) % modulus),)
-
-
-def test_the_share_of_pairs_is_a_parameter() -> None:
-    for share in (0.1, 0.7):
-        made = task("modular-addition", held_out=share)
-        tested, validated = len(made.test_set("train", 97**2)), len(made.validation_set(97**2))
-        assert abs(tested / 97**2 - share * 3 / 4) < 0.02
-        assert abs(validated / 97**2 - share / 4) < 0.02
-
-
-def test_a_modular_question_ends_with_its_mark() -> None:
-    made = task("modular-addition", modulus=7)
-    batch = made.batch("train", 0, 0, 3)
-    for row in range(3):
-        assert [made.vocabulary[token] for token in batch.tokens[row]][1::2] == ["+", "="]
-        assert (batch.targets[row] >= 0).tolist() == [False, False, False, True]
-    sums = batch.axes["a"] + batch.axes["b"]
-    assert (batch.axes["wraps"] == (sums >= 7)).all()

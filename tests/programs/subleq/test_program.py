@@ -129,10 +129,10 @@ def test_helpers_of_ones_own_are_used() -> None:
         ("add a", "add takes 2 operands, not 1 (mine.subleq:1). Write add a, b"),
         ("subleq 1", "subleq takes two or three operands, not 1"),
         ("\nsub x, y\ny: 1", "there is no label 'x' (mine.subleq:2)"),
-        ("x: 1\nx: 2", "the label 'x' is there twice (mine.subleq:2)"),
-        ("1x: 3", "'1x' is no label"),
-        ("sub 1.5, 2", "'1.5' is no operand"),
-        ("sub a+b, 2", "'a+b' is no operand"),
+        ("x: 1\nx: 2", "the label 'x' is defined twice (mine.subleq:2)"),
+        ("1x: 3", "'1x' is not a label"),
+        ("sub 1.5, 2", "'1.5' is not an operand"),
+        ("sub a+b, 2", "'a+b' is not an operand"),
     ],
 )
 def test_mistakes_are_named_with_their_line(text: str, part: str) -> None:

@@ -1,8 +1,7 @@
-"""Copy, reverse, sort and induction against Python's lists and strings."""
+"""Copy, reverse and sort against Python's lists and strings."""
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -41,9 +40,9 @@ def test_letters_can_be_all_different(name: str) -> None:
 @pytest.mark.parametrize("name", EXPECTED)
 def test_lengths_and_letters_are_drawn_evenly(name: str) -> None:
     made = task(name, length=4, longer=5, letters="abcd")
-    questions = [q for q, _ in made.examples(made.batch("train", 0, 0, 20_000))]
+    questions = [q for q, _ in made.examples(made.batch("train", 0, 0, 5000))]
     for length in range(2, 5):  # of length 1, one in four may be held out
-        assert abs(sum(len(q) == length for q in questions) / 20_000 - 0.25) < 0.05
+        assert abs(sum(len(q) == length for q in questions) / 5000 - 0.25) < 0.05
     letters = "".join(map("".join, questions))
     assert all(abs(letters.count(letter) / len(letters) - 0.25) < 0.05 for letter in "abcd")
 
@@ -56,25 +55,3 @@ def test_the_library_agrees(name: str) -> None:
     assert name in made.programs
     for question, answer in made.examples(made.test_set("train", 10)):
         assert weft.run(program, "".join(question)).result == "".join(answer)
-
-
-@settings(max_examples=30, deadline=None)
-@given(
-    st.integers(3, 12), st.integers(1, 9), st.integers(0, 99), st.sampled_from(["ab", "abcdxyz"])
-)
-def test_induction_finds_the_latest(length: int, more: int, seed: int, letters: str) -> None:
-    made = task("induction", length=length, longer=length + more, letters=letters)
-    for split in made.splits:
-        batch = made.lay_out(made.draw(split, np.random.default_rng(seed), 30))
-        for row, (question, answer) in enumerate(made.examples(batch)):
-            text = "".join(question)
-            before = text.rindex(text[-1], 0, len(text) - 1)
-            assert answer == (text[before + 1],)
-            assert batch.axes["gap"][row] == len(text) - 1 - before >= 2
-            assert batch.axes["length"][row] == len(text) == batch.prompt[row]
-
-
-def test_gaps_are_drawn_evenly() -> None:
-    batch = task("induction").batch("train", 0, 0, 40_000)
-    gaps = batch.axes["gap"][batch.axes["length"] == 11]
-    assert all(abs((gaps == gap).mean() - 1 / 9) < 0.03 for gap in range(2, 11))
