@@ -43,6 +43,8 @@ from weft.models.threads import threads_for
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int
 
+    from weft.models.text import TextFormat
+
 MAX_COMPILED_LAYERS = 12
 """Up to this many layers are compiled into one graph."""
 
@@ -75,6 +77,7 @@ class Transformer(HookedModule):
         vocabulary: the names of its tokens, for a model that reads text.
         between_layers: applied to the stream after every layer, for instance to round variables
             to their nearest values.
+        text: how the model reads and writes text (`answer`).
 
     Example:
         >>> import torch
@@ -91,6 +94,7 @@ class Transformer(HookedModule):
         *,
         vocabulary: Vocabulary | None = None,
         between_layers: Callable[[Tensor], Tensor] | None = None,
+        text: TextFormat | None = None,
     ) -> None:
         super().__init__()
         check_architecture(config, "transformer")
@@ -98,6 +102,7 @@ class Transformer(HookedModule):
         self.stream_layout = layout
         self.vocabulary = vocabulary
         self.between_layers = between_layers
+        self.text = text
         self._compacted: tuple[Any, CompactLayer | None] | None = None
         self.embedding = nn.Parameter(torch.zeros(config.vocabulary, config.width))
         self.position = Positions(config)
@@ -154,6 +159,22 @@ class Transformer(HookedModule):
     def refresh(self) -> None:
         """Discard the compact layer: changes to weights through `.data` are not noticed."""
         self._compacted = None
+
+    def answer(self, text: str) -> str:
+        """The model's answer to a text, as text; for models that were loaded from a folder.
+
+        Example:
+            >>> import tempfile, weft
+            >>> folder = tempfile.mkdtemp() + "/addition"
+            >>> weft.save(weft.compile(weft.program("addition")), folder, name="addition")
+            >>> weft.load(folder).answer("12+34")
+            '46'
+        """
+        if self.text is None:
+            raise WeftError(
+                "this model does not read text", remedy="Load it from a model folder with weft.load"
+            )
+        return str(self.text.run(self, text).result)
 
     # Running
 
