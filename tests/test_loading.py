@@ -177,7 +177,11 @@ def test_show_names_the_variables_and_heads_of_a_compiled_model(tmp_path: Path) 
     shown = CliRunner().invoke(app, ["show", str(tmp_path / "m")])
     assert shown.exit_code == 0, shown.output
     assert "Parity, compiled" in shown.output
-    assert "parity_left" in shown.output
+    assert "0..1" in shown.output
+    heads = shown.output.partition("Heads")[2].split()
+    assert heads[heads.index("parity_left") - 1] == "0"
+    assert heads[heads.index("done_left") - 1] == "1"
+    assert weft.load(tmp_path / "m").layout.heads[:2] == (("parity_left",), ("done_left",))
     described = json.loads(CliRunner().invoke(app, ["show", str(tmp_path / "m"), "--json"]).output)
     assert described["kind"] == "compiled"
     assert described["vocabulary"] == [0, 1, "s"]

@@ -126,7 +126,7 @@ def save_model(
         vocabulary=words.names,  # type: ignore[arg-type]
         text=text,
         layout=None if layout is None else tuple(layout.as_list()),
-        heads=getattr(layout, "heads", ()),
+        heads=() if layout is None else layout.heads,
         program=program,
         training=training,
     )
@@ -210,7 +210,7 @@ def _layout(description: ModelDescription, config: TransformerConfig) -> Layout 
         raise WeftError(f"{len(heads)} heads are named, and the model has {config.heads}")
     layout = layout_from_list(list(description.layout))
     check_layout(layout, config)
-    return layout
+    return Layout(tuple(layout.values()), heads)
 
 
 def _from_format_2(values: dict[str, Any], file: Path) -> dict[str, Any]:

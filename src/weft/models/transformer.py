@@ -103,7 +103,7 @@ class Transformer(HookedModule):
         self.vocabulary = vocabulary
         self.between_layers = between_layers
         self.text = text
-        self._compacted: tuple[Any, CompactLayer | None] | None = None
+        self._compacted: tuple[Any, tuple[CompactLayer, ...] | None] | None = None
         self.embedding = nn.Parameter(torch.zeros(config.vocabulary, config.width))
         self.position = Positions(config)
         both = config.kind == "encoder-decoder"
@@ -141,10 +141,10 @@ class Transformer(HookedModule):
         """The variables of a compiled model's stream as nested lists; None if undefined."""
         return read_stream(stream, self.layout)
 
-    def compacted(self) -> CompactLayer | None:
-        """The looped layer without its zeros; None if it has no such form or is being trained.
+    def compacted(self) -> tuple[CompactLayer, ...] | None:
+        """The layers without their zeros; None if they have no such form or are being trained.
 
-        It is computed once, and again after a weight has changed.
+        They are computed once, and again after a weight has changed.
         """
         if self.stream_layout is None or self.between_layers is not None:
             return None
@@ -157,7 +157,7 @@ class Transformer(HookedModule):
         return self._compacted[1]
 
     def refresh(self) -> None:
-        """Discard the compact layer: changes to weights through `.data` are not noticed."""
+        """Discard the compact layers: changes to weights through `.data` are not noticed."""
         self._compacted = None
 
     def answer(self, text: str) -> str:
@@ -277,14 +277,15 @@ class Transformer(HookedModule):
             return hooked.stream, hooked.ran, hooked.halted
         if lengths is None:
             lengths = torch.full((len(tokens),), tokens.shape[1], device=tokens.device)
-        compact_layer = None if plain or not tokens.numel() else self.compacted()
-        if compact_layer is None:
+        compact_layers = None if plain or not tokens.numel() else self.compacted()
+        if compact_layers is None:
             stream = self.embed(tokens, context)
             state = HaltingForwardPass(self, stream, context, lengths, watch)
             final = state.finish(run_layers(state, limit))
         else:
-            with threads_for(compact_layer.work(tokens), tokens.device):
-                state = CompactForwardPass(compact_layer, tokens, lengths, watch)
+            work = max(layer.work(tokens) for layer in compact_layers)
+            with threads_for(work, tokens.device):
+                state = CompactForwardPass(compact_layers, tokens, lengths, watch)
                 final = state.finish(run_layers(state, limit))
         return final, state.ran, state.halted
 
