@@ -72,6 +72,7 @@ def test_absurd_configs_are_refused_before_they_are_allocated(
         ("", {"kind": "stolen"}, "'kind' is \"stolen\", not one of compiled"),
         ("", {"heads": [["a"]]}, "1 heads are named, and the model has 4"),
         ("", {"text": None}, "'text' is null, not an object"),
+        ("", {"rounds": True, "layout": None, "heads": []}, "has no layout"),
         ("text", {"mode": "sing"}, "'mode' is \"sing\", not one of every"),
         ("text", {"before": [3]}, "tokens beyond the 3 of the model"),
         ("text", {"end": 2}, "classes beyond the 2 of the model"),

@@ -95,11 +95,17 @@ def test_a_model_of_a_programs_output_reads_what_the_program_reads(tmp_path: Pat
     assert model.answer("101") == str(outputs[-1])
 
 
-def test_a_model_trained_from_traces_reads_what_its_program_reads(tmp_path: Path) -> None:
-    run = trained(tmp_path, "parity", "supervision.by=traces", "supervision.program=parity")
-    model = weft.load(run)
-    outputs = model(torch.tensor([[2, 1, 0, 1]])).logits[0].argmax(-1).tolist()
-    assert model.answer("101") == str(outputs[-1])
+@pytest.mark.parametrize("rounded", [True, False])
+def test_a_model_trained_from_traces_reads_what_its_program_reads(
+    rounded: bool, tmp_path: Path
+) -> None:
+    changes = ["supervision.by=traces", "supervision.program=parity"]
+    run = trained(tmp_path, "parity", *changes, f"supervision.rounded={rounded}")
+    model, tokens = weft.load(run), torch.tensor([[2, 1, 0, 1]])
+    assert (model.between_layers is not None) == rounded
+    output = RunStore(tmp_path).runs()[0].model()(tokens)
+    assert torch.equal(model(tokens).stream, output.stream)
+    assert model.answer("101") == str(output.logits[0, -1].argmax().item())
 
 
 def test_inputs_beyond_the_task_are_refused(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -30,7 +31,7 @@ from weft.files import named, output_folder, read_json, read_text, reason, repla
 from weft.language.vocabulary import Vocabulary
 from weft.models.build import Model, build
 from weft.models.config import TransformerConfig, config_from_dict
-from weft.models.slots import Layout, layout_from_list
+from weft.models.slots import Layout, layout_from_list, round_stream
 from weft.models.text import MAX_LENGTH, TextFormat, TokenFormat
 from weft.models.transformer import Transformer
 from weft.version import VERSION
@@ -62,6 +63,7 @@ class ModelDescription:
         text: how it reads and writes text.
         layout: the slots of its stream; None if variables have no dimensions of their own.
         heads: for every attention head, the program's heads that it computes.
+        rounds: whether every variable is set to its nearest value after each layer.
         program: of the program behind it: its name, where to find it, a hash of its source, and
             what the compiler notes (`weft.compiler.store`).
         training: of the run that trained it: task, parameters, hash, step, accuracy.
@@ -77,6 +79,7 @@ class ModelDescription:
     text: TokenFormat
     layout: tuple[dict[str, Any], ...] | None = None
     heads: tuple[tuple[str, ...], ...] = ()
+    rounds: bool = False
     program: dict[str, Any] | None = None
     training: dict[str, Any] | None = None
     verified: str | None = None
@@ -116,7 +119,8 @@ def save_model(
     target = Path(folder)
     output_folder(target, holds="model", marker=WEIGHTS)
     words = vocabulary or model.vocabulary or Vocabulary(size=model.config.vocabulary)
-    layout = model.stream_layout
+    rounding = _rounding(model)
+    layout = model.stream_layout or rounding
     description = ModelDescription(
         format=FORMAT,
         weft=VERSION,
@@ -127,6 +131,7 @@ def save_model(
         text=text,
         layout=None if layout is None else tuple(layout.as_list()),
         heads=() if layout is None else layout.heads,
+        rounds=rounding is not None,
         program=program,
         training=training,
     )
@@ -139,6 +144,20 @@ def save_model(
         page = _card(model, description, about, facts or {}, sections or {})
         for file, contents in {CARD: page, **(files or {})}.items():
             (scratch / file).write_text(contents, encoding="utf-8")
+
+
+def _rounding(model: Transformer) -> Layout | None:
+    """The layout by which a model rounds its stream between layers; None if it does not."""
+    between = model.between_layers
+    if between is None:
+        return None
+    if isinstance(between, partial) and between.func is round_stream:
+        layout: Layout = between.keywords["layout"]
+        return layout
+    raise WeftError(
+        "the model applies a function between its layers, which a model folder cannot hold",
+        remedy="Leave out between_layers, or round by partial(round_stream, layout=...)",
+    )
 
 
 def _write_description(folder: Path, description: ModelDescription) -> None:
@@ -190,13 +209,19 @@ def load_model(folder: str | Path, text: TextFormat | None = None) -> Transforme
             raise WeftError(f"{len(names)} tokens are listed, and {config.vocabulary} embedded")
         if (config.max_length or 0) > MAX_LENGTH:
             raise WeftError(f"max_length is {config.max_length:,}")
+        if description.rounds and layout is None:
+            raise WeftError("it rounds variables, and has no layout of them")
         description.text.check(config.vocabulary, config.outputs)
     check_weights(path / WEIGHTS, config)
+    rounding = None
+    if description.rounds and layout is not None:
+        rounding = partial(round_stream, layout=layout)
     model = Transformer(
         config,
         layout,
         vocabulary=Vocabulary(names=names, size=config.vocabulary),
         text=text or description.text,
+        between_layers=rounding,
     )
     model.load_state_dict(load_file(path / WEIGHTS))
     return model.requires_grad_(False).eval()
