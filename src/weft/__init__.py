@@ -21,7 +21,6 @@ from weft.version import VERSION
 if TYPE_CHECKING:
     from weft.compiler import Compiled as Compiled
     from weft.compiler import compile_program
-    from weft.compiler import load as load
     from weft.compiler import save as save
     from weft.compiler.prove import prove as prove
     from weft.errors import WeftError as WeftError
@@ -42,6 +41,7 @@ if TYPE_CHECKING:
     from weft.language import relative as relative
     from weft.language import subset as subset
     from weft.language import var as var
+    from weft.loading import load as load
     from weft.programs import program as program
     from weft.studies import verdict as verdict
     from weft.tasks import task as task
@@ -52,7 +52,8 @@ if TYPE_CHECKING:
     compile = compile_program
 
 _HOMES = {
-    "weft.compiler": ["Compiled", "load", "save"],
+    "weft.compiler": ["Compiled", "save"],
+    "weft.loading": ["load"],
     "weft.errors": ["WeftError"],
     "weft.language": [
         "UNDEFINED",

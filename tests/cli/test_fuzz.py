@@ -26,7 +26,7 @@ from hostile import (
 EACH, EACH_SLOW = 2, 20
 """Bad values for every option."""
 MODELS, MODELS_SLOW = 32, 600
-"""Broken model folders, each run and proved."""
+"""Broken model folders, compiled and trained, each run, proved and shown."""
 RUNS, RUNS_SLOW = 32, 400
 """Broken run folders, each listed, evaluated and continued."""
 PARTS = 4
@@ -113,9 +113,23 @@ def test_many_broken_models(part: int, workspace: Path) -> None:
         attack_model(number)
 
 
-def attack_model(number: int) -> None:
-    with spoilt("model", number) as done:
-        for arguments in (["run", "model", "101"], ["prove", "model"]):
+@pytest.mark.parametrize("part", range(PARTS))
+def test_broken_trained_models(part: int, workspace: Path) -> None:
+    for number in range(part, MODELS, PARTS):
+        attack_model(number, f"runs/{run_name()}")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(PARTS))
+def test_many_broken_trained_models(part: int, workspace: Path) -> None:
+    for number in range(MODELS + part, MODELS_SLOW, PARTS):
+        attack_model(number, f"runs/{run_name()}")
+
+
+def attack_model(number: int, name: str = "model") -> None:
+    """Break a model folder, or that of a run, and give it to all commands that take one."""
+    with spoilt(name if name == "model" else f"{name}/model", number) as done:
+        for arguments in (["run", name, "101"], ["prove", name], ["show", name]):
             found = invoke(*arguments)
             try:
                 found.check()

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
+
+import numpy as np
 import pytest
 import torch
 from torch import Tensor
@@ -10,7 +13,16 @@ import weft
 from cases import CASES, Case
 from weft.compiler.run import input_numbers, padded, run_model
 from weft.models import Transformer, TransformerConfig
+from weft.models.slots import Layout, Slot
 from weft.programs import LIBRARY, Entry
+from weft.weights.emit import Tables, emit
+from weft.weights.layers import (
+    AttentionMatrices,
+    FeedForwardMatrices,
+    LayerMatrices,
+    no_heads,
+    stack_heads,
+)
 
 
 def streams(model: Transformer, numbers: list[list[int]], plain: bool) -> list[Tensor]:
@@ -47,8 +59,9 @@ def test_every_library_program_has_this_form(entry: Entry) -> None:
 
 
 def test_heads_that_all_positions_ask_the_same_answer_once() -> None:
-    layer = weft.compile(weft.program("addition")).model.compacted()
-    assert layer is not None
+    layers = weft.compile(weft.program("addition")).model.compacted()
+    assert layers is not None
+    (layer,) = layers
     assert [heads.same_query for heads in layer.comparing] == [True]
     assert sum(len(copies.sources) for copies in layer.copying) < 32
 
@@ -89,3 +102,65 @@ def test_trained_layers_stay_as_they_are() -> None:
     with torch.no_grad():
         assert model.compacted() is None
         assert model(torch.tensor([[0, 1, 2]]), layers=3).logits.shape == (1, 3, 2)
+
+
+WIDTH = 12
+
+
+def keep(kept: list[Tensor], layer: int, stage: str, rows: Tensor, stream: Tensor) -> None:
+    kept.append(stream.clone())
+
+
+def random_layer(rng: np.random.Generator) -> LayerMatrices:
+    """Heads that copy, compare and clear, between dimensions of their own, and a feed-forward."""
+    targets = rng.permutation(WIDTH)[:4]
+    sources = rng.choice([d for d in range(WIDTH) if d not in targets], 4)
+    heads = []
+    for place, (source, target) in enumerate(zip(sources, targets, strict=True)):
+        query = np.zeros((1, WIDTH, 1))
+        bias = np.full((1, 5), -np.inf)
+        bias[0, rng.integers(1, 4)] = 300.0
+        if place == 3:  # compares
+            query[0, rng.choice(sources)] = 18.0
+            bias[0] = 0.0
+        value, output = np.zeros((1, WIDTH, 1)), np.zeros((1, 1, WIDTH))
+        value[0, source, 0] = output[0, 0, target] = 1.0
+        heads.append(AttentionMatrices(query, query, value, output, bias, np.array([150.0])))
+    cleared = np.zeros((1, WIDTH, 2))
+    cleared[0, targets[[0, 3]], [0, 1]] = 1.0
+    here = np.array([[-np.inf, -np.inf, 300.0, -np.inf, -np.inf]])
+    zero = np.zeros((1, WIDTH, 1))
+    back = 0.0 - cleared.transpose(0, 2, 1)
+    heads.append(AttentionMatrices(zero, zero, cleared, back, here, np.zeros(1)))
+    hidden = int(rng.integers(1, 5))
+    first = rng.integers(-1, 2, (hidden, WIDTH)) * (rng.random(WIDTH) < 0.5)
+    last = rng.integers(-1, 2, (WIDTH, hidden)) * (rng.random(WIDTH) < 0.5)[:, None]
+    maps = FeedForwardMatrices(
+        (first.astype(float), last.astype(float)),
+        (rng.integers(-1, 2, hidden) * 1.0, np.zeros(WIDTH)),
+    )
+    return LayerMatrices(stack_heads(heads, no_heads(WIDTH, sink=True)), maps)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_separate_layers_that_differ_are_compacted_each(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    layers = [random_layer(rng) for _ in range(3)]
+    embedding = rng.integers(0, 2, (4, WIDTH)).astype(float)
+    layout = Layout(tuple(Slot(f"v{d}", "categorical", d, 1) for d in range(WIDTH)))
+    model = emit(
+        layers, Tables(embedding, np.eye(WIDTH)), loops=1 + seed % 2, causal=seed % 3 == 0,
+        layout=layout, dtype="float64",
+    )  # fmt: skip
+    compacted = model.compacted()
+    assert compacted is not None
+    assert any(layer.reorder is not None for layer in compacted)
+    tokens, lengths = torch.tensor(rng.integers(0, 4, (5, 9))), torch.tensor([9, 1, 4, 7, 2])
+    seen: dict[bool, list[torch.Tensor]] = {True: [], False: []}
+    for plain, kept in seen.items():
+        observe = partial(keep, kept)
+        model(tokens, lengths, plain=plain, watch=observe)
+    valid = torch.arange(9) < lengths[:, None]
+    assert len(seen[True]) == 6 * (1 + seed % 2)
+    for one, other in zip(seen[True], seen[False], strict=True):
+        torch.testing.assert_close(one[valid], other[valid], rtol=0, atol=1e-9)

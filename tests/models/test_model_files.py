@@ -10,10 +10,10 @@ import pytest
 import torch
 
 import weft
-from weft.compiler import store
-from weft.compiler.store import record_verified
 from weft.errors import WeftError
+from weft.models import files
 from weft.models.catalogue import check_memory
+from weft.models.files import record_verified
 from weft.models.presets import preset
 
 
@@ -54,7 +54,7 @@ def test_absurd_configs_are_refused_before_they_are_allocated(
     def made(*given: Any) -> None:
         raise AssertionError("memory was allocated")
 
-    monkeypatch.setattr(store, "Transformer", made)
+    monkeypatch.setattr(files, "load_file", made)
     with pytest.raises(WeftError) as error:
         weft.load(folder)
     assert said in error.value.line
@@ -67,10 +67,19 @@ def test_absurd_configs_are_refused_before_they_are_allocated(
         ("", {"layout": 3}, "'layout' is 3"),
         ("", {"program": []}, "'program' is []"),
         ("program", {"found_as": 3}, "'found_as' is 3, not text"),
-        ("program", {"tokens": [{}, 1, 2]}, "'tokens'"),
-        ("", {"max_length": -1}, "'max_length' is -1"),
-        ("", {"max_length": 10**12}, "'max_length' is"),
-        ("", {"level": None}, "'level' is null"),
+        ("program", {"level": "2"}, "'level' is \"2\""),
+        ("", {"vocabulary": [{}, 1, 2]}, "'vocabulary'"),
+        ("", {"kind": "stolen"}, "'kind' is \"stolen\", not one of compiled"),
+        ("", {"heads": [["a"]]}, "1 heads are named, and the model has 4"),
+        ("", {"text": None}, "'text' is null, not an object"),
+        ("", {"rounds": True, "layout": None, "heads": []}, "has no layout"),
+        ("text", {"mode": "sing"}, "'mode' is \"sing\", not one of every"),
+        ("text", {"before": [3]}, "tokens beyond the 3 of the model"),
+        ("text", {"end": 2}, "classes beyond the 2 of the model"),
+        ("text", {"longest": -1}, "'longest' is -1"),
+        ("text", {"longest_answer": 10**12}, "'longest_answer' is"),
+        ("config", {"max_length": -1}, "max_length is -1"),
+        ("config", {"max_length": 10**12}, "max_length is"),
         ("", {"format": 99}, "not a model of this version"),
     ],
 )

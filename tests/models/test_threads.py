@@ -56,7 +56,8 @@ def seen_threads(model: Any, batch: int) -> set[int]:
 
 def test_a_small_model_runs_on_one_thread_and_a_large_batch_on_all(model: Any) -> None:
     assert seen_threads(model, 2) == {1}
-    work = model.compacted().work(torch.zeros(1, 4, dtype=torch.long))
+    (layer,) = model.compacted()
+    work = layer.work(torch.zeros(1, 4, dtype=torch.long))
     assert seen_threads(model, MAX_SINGLE_THREAD_WORK // work + 1) == {3}
     assert torch.get_num_threads() == 3
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from weft.files import is_folder
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -121,3 +124,16 @@ def paragraphs(text: str) -> str:
 
     parts = inspect.cleandoc(text).split("\n\n")
     return "\n\n".join(part if part[:1].isspace() else " ".join(part.split()) for part in parts)
+
+
+def model_path(name: str) -> Path | None:
+    """The folder of a model or of a training run; None if the name is that of a program.
+
+    A run may be named by its path, or by the beginning of its hash if it is in `runs`.
+    """
+    if is_folder(name):
+        return Path(name)
+    if re.fullmatch("[0-9a-f]{4,12}", name) is None:
+        return None
+    runs = [path for path in Path("runs").glob(f"{name}*") if path.is_dir()]
+    return runs[0] if len(runs) == 1 else None

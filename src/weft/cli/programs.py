@@ -10,7 +10,16 @@ from typing import Annotated, Any
 
 import typer
 
-from weft.cli.options import MAX_COUNT, Json, Name, new_console, paragraphs, plain, print_json
+from weft.cli.options import (
+    MAX_COUNT,
+    Json,
+    Name,
+    model_path,
+    new_console,
+    paragraphs,
+    plain,
+    print_json,
+)
 from weft.errors import WeftError, did_you_mean
 from weft.language.program import Program, Variable
 from weft.language.ranges import Categorical, Number
@@ -199,14 +208,24 @@ def _rules_as_json(
 
 
 def show_command(name: Name, json: Json = False) -> None:
-    """Show a program: its variables, heads, sizes and source.
+    """Show a program (variables, heads, sizes, source), or the model in a folder.
 
-    Example:
+    Examples:
 
       weft show parity
+
+      weft show models/addition
+
+      weft show runs/3f2a90c1d7e4
     """
     from weft.programs import program
 
+    stored = model_path(name)
+    if stored is not None:
+        from weft.cli.run_model import show_folder
+
+        show_folder(stored, json)
+        return
     found = program(name)
     if json:
         print_json(_program_as_json(found))

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from weft.cli.options import MAX_COUNT, Json, Name, plain, print_json
-from weft.files import is_folder, output_file
+from weft.cli.options import MAX_COUNT, Json, Name, model_path, plain, print_json
+from weft.files import output_file
 from weft.interpreter.trace import Run
 
 if TYPE_CHECKING:
@@ -56,6 +56,8 @@ def run_command(
 
       weft run models/addition 12+34
 
+      weft run runs/3f2a90c1d7e4 0110
+
       weft run path/to/mine.py:Mine "a b c" --layers 3 --trace
     """
     from weft.interpreter.reference import run
@@ -63,20 +65,27 @@ def run_command(
 
     if svg is not None:
         output_file(svg, option="--svg")
-    stored = is_folder(name)
-    if stored or compiled:
+    stored = model_path(name)
+    if stored is not None or compiled:
         from weft.cli.run_model import run_compiled, run_folder
 
-        if stored:
-            answer = run_folder(Path(name), given, layers)
+        if stored is not None:
+            answer = run_folder(stored, given, layers)
         else:
             answer = run_compiled(program(name), given, level, layers)
         if json:
-            print_json(answer)
+            print_json(
+                {
+                    "input": [str(token) for token in answer.tokens],
+                    "outputs": answer.outputs,
+                    "result": answer.result,
+                    "layers": answer.layers,
+                }
+            )
         else:
-            print(f"outputs  {_spaced(answer['outputs'])}")
-            print(f"result   {answer['result']}")
-            print(f"layers   {answer['layers']}")
+            print(f"outputs  {_spaced(answer.outputs)}")
+            print(f"result   {answer.result}")
+            print(f"layers   {answer.layers}")
         return
     found = program(name)
     done = run(found, given, layers=layers, max_layers=max_layers, trace=trace)

@@ -6,6 +6,6 @@ model with its program on inputs, `prove` on all states.
 """
 
 from weft.compiler.build import Compiled, compile_program
-from weft.compiler.store import load, save
+from weft.compiler.store import save
 
-__all__ = ["Compiled", "compile_program", "load", "save"]
+__all__ = ["Compiled", "compile_program", "save"]

@@ -14,7 +14,7 @@ import numpy as np
 
 from weft.compiler import level0
 from weft.compiler.certificate import Certificate
-from weft.compiler.heads import compile_heads
+from weft.compiler.heads import compile_heads, head_names
 from weft.compiler.lower import Lowering
 from weft.compiler.one_hot import Expansion
 from weft.compiler.problem import Problem, start
@@ -147,7 +147,9 @@ def compile_program(
         problem, matrices, rules = _feed_forward(problem, layout, level, longest, format_)
     if activation == "relu":
         matrices = as_relu(matrices)
-    layer = LayerMatrices(compile_heads(problem, layout, format_, cleared), matrices)
+    attention = compile_heads(problem, layout, format_, cleared)
+    layout = Layout(tuple(layout.values()), head_names(problem, attention.heads))
+    layer = LayerMatrices(attention, matrices)
     limit = longest if _needs_length(program) else None
     model = _emit(problem, layout, layer, activation, dtype, limit, shared)
     seconds = time.perf_counter() - began

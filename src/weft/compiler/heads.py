@@ -46,6 +46,16 @@ def compile_heads(
     return stack_heads(compiled, no_heads(width, sink=True))
 
 
+def head_names(problem: Problem, count: int) -> tuple[tuple[str, ...], ...]:
+    """For each of `count` attention heads, the names of the program's heads that it computes.
+
+    Heads that were merged have several names, heads that clear slots none.
+    """
+    merged = problem.aliases.items()
+    names = [(name, *(other for other, into in merged if into == name)) for name in problem.heads]
+    return (*names, *[()] * (count - len(names)))
+
+
 def _selecting(head: Head, layout: Layout, force: float) -> AttentionMatrices:
     """A head that copies its value from the positions that match."""
     width, match = layout.width, force**2

@@ -8,10 +8,11 @@ from pathlib import Path
 
 from weft.compiler.build import Compiled
 from weft.compiler.proof import Proof, verify
-from weft.compiler.store import load, read_certificate, read_description, record_verified
+from weft.compiler.store import read_certificate, read_program
 from weft.errors import WeftError
 from weft.language.program import Program
 from weft.language.source import source_hash
+from weft.models.files import load_model, read_description, record_verified
 
 __all__ = ["Proof", "prove", "prove_folder"]
 
@@ -35,24 +36,25 @@ def prove_folder(folder: Path, name: str | None, find: Callable[[str], Program])
     """Prove the model in a folder, and write the result on its card.
 
     Args:
-        folder: what `weft compile` wrote.
+        folder: a model folder, such as `weft compile` writes.
         name: where the program is; None for where it was when it was compiled.
         find: finds a program by its name.
     """
-    model, description = load(folder), read_description(folder)
-    about = description["program"]
-    program = find(name or about["found_as"])
-    if source_hash(program) != about["source_hash"]:
-        if program.name != about["name"]:
-            raise WeftError(f"{folder} was compiled from {about['name']}, not from {program.name}")
+    model, description, about = load_model(folder), read_description(folder), read_program(folder)
+    if description.kind != "compiled" or about is None:
+        reason = f"the model is {description.kind}: there is no program to prove it against"
+        return Proof("undecided", 0, 0.0, reason)
+    program = find(name or about.found_as)
+    if source_hash(program) != about.source_hash:
+        if program.name != about.name:
+            raise WeftError(f"{folder} was compiled from {about.name}, not from {program.name}")
         raise WeftError(
-            f"the source of {about['name']} has changed since the model was compiled",
+            f"the source of {about.name} has changed since the model was compiled",
             remedy="Compile it again, then prove it",
         )
     proof = verify.prove(model, program, read_certificate(folder))
-    names = program.vocabulary.names
-    if proof.proved and about["tokens"] != (None if names is None else list(names)):
-        reason = "the tokens in config.json are not those of the program"
+    if proof.proved and description.vocabulary != program.vocabulary.names:
+        reason = "the vocabulary in config.json is not that of the program"
         proof = replace(proof, verdict="undecided", reason=reason)
     record_verified(folder, f"{proof} ({proof.cells:,} cells)")
     return proof

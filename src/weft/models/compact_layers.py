@@ -125,6 +125,7 @@ class CompactLayer:
         embedding: d tokens, in the order of the rows.
         positions: d positions, if the model has learned ones.
         places: the row of each dimension.
+        reorder: the rows of the layer before, in the order of this one; None if that is the same.
         halt: the row of the halting dimension.
         read: the rows that the feed-forward reads.
         written: the rows that it writes.
@@ -134,6 +135,7 @@ class CompactLayer:
     embedding: Tensor
     positions: Tensor | None
     places: Tensor
+    reorder: Tensor | None
     halt: int | None
     copying: tuple[CopyingHeads, ...]
     comparing: tuple[ComparingHeads, ...]

@@ -1,4 +1,4 @@
-"""Compaction: derive from a layer's weights alone an equivalent layer without its zeros.
+"""Compaction: derive from the weights alone equivalent layers without their zeros.
 
 There are three kinds of heads. A head that always attends to one offset copies; one that attends to
 its own position and subtracts clears; all others compare queries and keys. A layer can be compacted
@@ -10,7 +10,7 @@ stay as they are.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -44,6 +44,7 @@ class DimensionUse:
     """Which dimensions of the stream a layer reads and writes.
 
     Attributes:
+        width: the number of dimensions.
         heads: the heads that copy or compare.
         cleared: dimensions that heads clear.
         reads: dimensions that the feed-forward reads.
@@ -51,11 +52,22 @@ class DimensionUse:
         constant: dimensions with the same value at all positions of all inputs, in every layer.
     """
 
+    width: int
     heads: tuple[HeadCopies, ...]
     cleared: frozenset[int]
     reads: frozenset[int]
     writes: frozenset[int]
-    constant: frozenset[int]
+    constant: frozenset[int] = frozenset()
+
+    @property
+    def changed(self) -> frozenset[int]:
+        """Dimensions that the layer changes."""
+        return self.writes | self.cleared.union(*(head.targets for head in self.heads))
+
+    @property
+    def order(self) -> list[int]:
+        """All dimensions, those that are written together side by side."""
+        return sorted(range(self.width), key=self.group)
 
     def group(self, dimension: int) -> tuple[int, ...]:
         """Sort key of a dimension: written first, unread at both ends, copies together."""
@@ -67,12 +79,11 @@ class DimensionUse:
 
 
 @torch.no_grad()
-def compact(model: Transformer) -> CompactLayer | None:
-    """Return a model's looped layer without its zeros; None if it has no such form."""
+def compact(model: Transformer) -> tuple[CompactLayer, ...] | None:
+    """Return a model's layers without their zeros; None if one of them has no such form."""
     config = model.config
     if (
-        config.layers > 1
-        or not config.hidden
+        not config.hidden
         or not config.sink
         or config.norm != "none"
         or config.canon
@@ -87,14 +98,17 @@ def compact(model: Transformer) -> CompactLayer | None:
     if config.halting == "position" or config.dtype == "bfloat16":
         return None
     try:
-        return _arrange(model, _analyse(model))
+        uses = [_analyse(model, number) for number in range(config.layers)]
     except NotCompactable:
         return None
+    constant = _constant(model).difference(*(use.changed for use in uses))
+    uses = [replace(use, constant=constant) for use in uses]
+    return tuple(_arrange(model, number, uses) for number in range(config.layers))
 
 
-def _analyse(model: Transformer) -> DimensionUse:
-    attention: Attention = model.layers[0].attention  # type: ignore[assignment]
-    feed_forward: FeedForward = model.layers[0].feed_forward  # type: ignore[assignment]
+def _analyse(model: Transformer, layer: int) -> DimensionUse:
+    attention: Attention = model.layers[layer].attention  # type: ignore[assignment]
+    feed_forward: FeedForward = model.layers[layer].feed_forward  # type: ignore[assignment]
     heads: list[HeadCopies] = []
     cleared: set[int] = set()
     for number in range(model.config.heads):
@@ -112,8 +126,7 @@ def _analyse(model: Transformer) -> DimensionUse:
         raise NotCompactable
     if not cleared <= set(targets):
         raise NotCompactable
-    constant = _constant(model) - writes - set(targets) - cleared
-    return DimensionUse(tuple(heads), frozenset(cleared), reads, writes, frozenset(constant))
+    return DimensionUse(model.config.width, tuple(heads), frozenset(cleared), reads, writes)
 
 
 def position_table(model: Transformer) -> Tensor | None:
@@ -180,14 +193,15 @@ def _head_copies(attention: Attention, head: int, offset: int | None) -> HeadCop
     return HeadCopies(head, offset, tuple(sources), tuple(targets))
 
 
-def _arrange(model: Transformer, use: DimensionUse) -> CompactLayer:
+def _arrange(model: Transformer, layer: int, uses: list[DimensionUse]) -> CompactLayer:
     """Order dimensions so that those written together are adjacent."""
-    config = model.config
-    attention: Attention = model.layers[0].attention  # type: ignore[assignment]
-    feed_forward: FeedForward = model.layers[0].feed_forward  # type: ignore[assignment]
+    config, use = model.config, uses[layer]
+    attention: Attention = model.layers[layer].attention  # type: ignore[assignment]
+    feed_forward: FeedForward = model.layers[layer].feed_forward  # type: ignore[assignment]
     positions = position_table(model)
-    order = sorted(range(config.width), key=use.group)
+    order, before = use.order, uses[layer - 1].order
     places = {dimension: place for place, dimension in enumerate(order)}
+    places_before = {dimension: place for place, dimension in enumerate(before)}
     device = attention.query.device
     index = torch.tensor(order, device=device)
     read = [places[dimension] for dimension in use.reads]
@@ -203,6 +217,9 @@ def _arrange(model: Transformer, use: DimensionUse) -> CompactLayer:
         embedding=model.embedding.detach().T[index].contiguous(),
         positions=None if positions is None else positions.detach().T[index],
         places=torch.tensor([places[d] for d in range(config.width)], device=device),
+        reorder=None
+        if order == before
+        else torch.tensor([places_before[d] for d in order], device=device),
         halt=None if config.halt is None else places[config.halt],
         copying=tuple(_copying(use, order, places, device)),
         comparing=tuple(_comparing(attention, use, places)),

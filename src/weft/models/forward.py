@@ -5,12 +5,12 @@
     ForwardPass          all sequences run all layers
     HookedForwardPass    halted sequences keep their stream, so that hooks see the whole batch
     HaltingForwardPass   halted sequences leave the batch and cost nothing
-    CompactForwardPass   the same with a compact layer, as compiled models have
+    CompactForwardPass   the same with compact layers, as compiled models have
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import torch
@@ -250,22 +250,30 @@ class HaltingForwardPass(ForwardPass):
 
 
 class CompactForwardPass(HaltingForwardPass):
-    """The same with a compact layer, which keeps the dimensions of the stream first (d b l)."""
+    """The same with compact layers, which keep the dimensions of the stream first (d b l).
+
+    Sequences halt in models of one looped layer only, so all rows are in the order of `layer`.
+    """
 
     def __init__(
         self,
-        layer: CompactLayer,
+        layers: Sequence[CompactLayer],
         tokens: Int[Tensor, "batch length"],
         lengths: Int[Tensor, " batch"],
         watch: StreamObserver | None = None,
     ) -> None:
-        self.config, self.layer = layer.config, layer
-        self.stream = self.final = layer.embed(tokens)
+        self.compact_layers, self.layer = layers, layers[0]
+        self.config = self.layer.config
+        self.stream = self.final = self.layer.embed(tokens)
         self._start(lengths, tokens.shape[1], watch)
-        self.masks = layer.masks(self.valid)
+        self.masks = [layer.masks(self.valid) for layer in layers]
 
     def apply_layer(self, number: int) -> None:
-        self.layer.attend(self.stream, self.masks)
+        place = number % len(self.compact_layers)
+        self.layer = self.compact_layers[place]
+        if number and self.layer.reorder is not None:
+            self.stream = self.final = self.stream.index_select(0, self.layer.reorder)
+        self.layer.attend(self.stream, self.masks[place])
         self._observe(number + 1, "attended")
         self.layer.feed_forward(self.stream)
         self._observe(number + 1, "after")
@@ -287,7 +295,7 @@ class CompactForwardPass(HaltingForwardPass):
 
     def _keep_streams(self, kept: Tensor, length: int) -> None:
         self.stream = self.stream[:, kept, :length].contiguous()
-        self.masks = self.layer.masks(self.valid)
+        self.masks = [layer.masks(self.valid) for layer in self.compact_layers]
 
     def _final_streams(self) -> Tensor:
         return self.layer.expand(self.final)

@@ -43,6 +43,8 @@ from weft.models.threads import threads_for
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int
 
+    from weft.models.text import TextFormat
+
 MAX_COMPILED_LAYERS = 12
 """Up to this many layers are compiled into one graph."""
 
@@ -75,6 +77,7 @@ class Transformer(HookedModule):
         vocabulary: the names of its tokens, for a model that reads text.
         between_layers: applied to the stream after every layer, for instance to round variables
             to their nearest values.
+        text: how the model reads and writes text (`answer`).
 
     Example:
         >>> import torch
@@ -91,6 +94,7 @@ class Transformer(HookedModule):
         *,
         vocabulary: Vocabulary | None = None,
         between_layers: Callable[[Tensor], Tensor] | None = None,
+        text: TextFormat | None = None,
     ) -> None:
         super().__init__()
         check_architecture(config, "transformer")
@@ -98,7 +102,8 @@ class Transformer(HookedModule):
         self.stream_layout = layout
         self.vocabulary = vocabulary
         self.between_layers = between_layers
-        self._compacted: tuple[Any, CompactLayer | None] | None = None
+        self.text = text
+        self._compacted: tuple[Any, tuple[CompactLayer, ...] | None] | None = None
         self.embedding = nn.Parameter(torch.zeros(config.vocabulary, config.width))
         self.position = Positions(config)
         both = config.kind == "encoder-decoder"
@@ -136,10 +141,10 @@ class Transformer(HookedModule):
         """The variables of a compiled model's stream as nested lists; None if undefined."""
         return read_stream(stream, self.layout)
 
-    def compacted(self) -> CompactLayer | None:
-        """The looped layer without its zeros; None if it has no such form or is being trained.
+    def compacted(self) -> tuple[CompactLayer, ...] | None:
+        """The layers without their zeros; None if they have no such form or are being trained.
 
-        It is computed once, and again after a weight has changed.
+        They are computed once, and again after a weight has changed.
         """
         if self.stream_layout is None or self.between_layers is not None:
             return None
@@ -152,8 +157,24 @@ class Transformer(HookedModule):
         return self._compacted[1]
 
     def refresh(self) -> None:
-        """Discard the compact layer: changes to weights through `.data` are not noticed."""
+        """Discard the compact layers: changes to weights through `.data` are not noticed."""
         self._compacted = None
+
+    def answer(self, text: str) -> str:
+        """The model's answer to a text, as text; for models that were loaded from a folder.
+
+        Example:
+            >>> import tempfile, weft
+            >>> folder = tempfile.mkdtemp() + "/addition"
+            >>> weft.save(weft.compile(weft.program("addition")), folder, name="addition")
+            >>> weft.load(folder).answer("12+34")
+            '46'
+        """
+        if self.text is None:
+            raise WeftError(
+                "this model does not read text", remedy="Load it from a model folder with weft.load"
+            )
+        return str(self.text.run(self, text).result)
 
     # Running
 
@@ -256,14 +277,15 @@ class Transformer(HookedModule):
             return hooked.stream, hooked.ran, hooked.halted
         if lengths is None:
             lengths = torch.full((len(tokens),), tokens.shape[1], device=tokens.device)
-        compact_layer = None if plain or not tokens.numel() else self.compacted()
-        if compact_layer is None:
+        compact_layers = None if plain or not tokens.numel() else self.compacted()
+        if compact_layers is None:
             stream = self.embed(tokens, context)
             state = HaltingForwardPass(self, stream, context, lengths, watch)
             final = state.finish(run_layers(state, limit))
         else:
-            with threads_for(compact_layer.work(tokens), tokens.device):
-                state = CompactForwardPass(compact_layer, tokens, lengths, watch)
+            work = max(layer.work(tokens) for layer in compact_layers)
+            with threads_for(work, tokens.device):
+                state = CompactForwardPass(compact_layers, tokens, lengths, watch)
                 final = state.finish(run_layers(state, limit))
         return final, state.ran, state.halted
 

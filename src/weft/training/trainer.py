@@ -6,6 +6,7 @@ runs/HASH/metrics.jsonl         a record every few steps
 runs/HASH/evaluations.jsonl     accuracy and loss of every split
 runs/HASH/checkpoint-STEP/      tensors and state, to resume from
 runs/HASH/predictions/SPLIT.npz final predictions, with the axes of every example
+runs/HASH/model/                the model, for `weft.load` and `weft run`, once the run has ended
 runs/HASH/result.json           how the run ended; complete runs are never computed again
 runs/HASH/traceback.txt         the traceback of a run that failed
 
@@ -40,6 +41,7 @@ from weft.training.environment import device_of, environment
 from weft.training.interrupts import Interrupts
 from weft.training.learner import NotFinite
 from weft.training.loop import Diverged, Loop, check_splits
+from weft.training.model_folder import save_run_model
 from weft.training.supervision import in_program_tokens, model_config, task_of
 
 SAVE_EVERY = 60.0
@@ -216,6 +218,8 @@ def _write(folder: Path, result: Result, loop: Loop | None) -> None:
         (folder / "predictions").mkdir(exist_ok=True)
         for split, table in loop.predictions.items():
             table.save(folder / "predictions" / f"{split}.npz")
+        if result.status in ("done", "stopped"):
+            save_run_model(folder, loop.learner.evaluated, loop.config, loop.task, result)
     write_json(folder / "result.json", _without_nan(asdict(result)))
     if result.status in ("done", "stopped"):
         checkpoint.without_optimiser(folder)

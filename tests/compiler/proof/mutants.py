@@ -290,6 +290,12 @@ def changed_layouts(name: str) -> Iterator[Mutant]:
             model = _with_config(original.model, original.model.config, Layout(tuple(changed)))
             what = f"{name}: slots of {slots[one].name} and {slots[other].name} exchanged"
             yield Mutant(what, model, original.certificate)
+    heads = original.model.layout.heads
+    for renamed in (heads[1:] + heads[:1], (("nothing",), *heads[1:])):
+        if renamed != heads:
+            layout = Layout(tuple(slots), renamed)
+            model = _with_config(original.model, original.model.config, layout)
+            yield Mutant(f"{name}: heads named {renamed}", model, original.certificate)
     for place, slot in enumerate(slots):
         changed = list(slots)
         changed[place] = replace(slot, start=max(0, slot.start - 1))

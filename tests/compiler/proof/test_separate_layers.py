@@ -92,5 +92,6 @@ def test_a_model_without_a_program_is_undecided() -> None:
 def test_separate_layers_run_without_their_zeros() -> None:
     compiled = separate("Counter")
     tokens = torch.tensor([[0, 1, 1, 0, 1], [1, 1, 0, 0, 0]])
+    assert len(compiled.model.compacted() or ()) == 3
     plain = compiled.model(tokens, plain=True)
     assert torch.equal(compiled.model(tokens).stream, plain.stream)

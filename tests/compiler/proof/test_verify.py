@@ -10,6 +10,8 @@ import torch
 import weft
 from random_programs import make
 from weft.compiler.proof import Proof, prove
+from weft.models.slots import Layout
+from weft.models.transformer import Transformer
 from weft.programs.library import LIBRARY
 from weft.programs.subleq.program import Subleq
 
@@ -69,6 +71,19 @@ def test_a_counterexample_names_the_state_and_was_run() -> None:
     shown = str(proof.counterexample)
     assert "after the step where" in shown
     assert "done_left = " in shown
+
+
+def test_heads_under_wrong_names_are_not_proved() -> None:
+    """The answers are right, but what the card says about the heads is not."""
+    compiled = weft.compile(weft.program("parity"))
+    layout = compiled.model.layout
+    assert layout.heads == (("parity_left",), ("done_left",), (), ())
+    for heads in (("done_left",), ("parity_left",), (), ()), (("parity_left",),):
+        named = Transformer(compiled.model.config, Layout(tuple(layout.values()), heads))
+        named.load_state_dict(compiled.model.state_dict())
+        proof = prove(named.requires_grad_(False), compiled.program, compiled.certificate)
+        assert proof.verdict == "undecided"
+        assert "names of heads" in proof.reason
 
 
 def test_a_weakened_margin_is_found() -> None:

@@ -110,6 +110,18 @@ def check_attention(
     return frozenset(cleared)
 
 
+def check_head_names(layout: Layout, config: TransformerConfig, invariant: Invariant) -> None:
+    """The map from attention heads to the program's heads is right, if the layout has one."""
+    merged = invariant.shared.items()
+    names = [
+        {head.name, *(name for name, into in merged if into == head.name)}
+        for head in invariant.heads
+    ]
+    names += [set() for _ in range(config.heads - len(names))]
+    if layout.heads and [set(named) for named in layout.heads] != names:
+        raise Unproved("the layout's names of heads are not those of the program")
+
+
 def _check_copied(attention: Attention, number: int, head: Head) -> None:
     value, output = attention.layout[head.value], attention.layout[head.name]
     wanted = np.zeros((attention.config.width, attention.config.width))

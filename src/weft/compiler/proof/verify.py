@@ -23,7 +23,7 @@ from typing import Literal
 import numpy as np
 
 from weft.compiler.certificate import Certificate
-from weft.compiler.proof.attention import check_attention
+from weft.compiler.proof.attention import check_attention, check_head_names
 from weft.compiler.proof.counterexample import find_input, find_state
 from weft.compiler.proof.exclusions import failing_states
 from weft.compiler.proof.feed_forward import FeedForward
@@ -164,6 +164,7 @@ class _Proving:
         )
         check_semantics(self.invariant)
         check_tables(program, layout, config, tensors)
+        check_head_names(layout, config, self.invariant)
         layers = range(config.layers)
         cleared = [check_attention(tensors, config, layout, self.invariant, n) for n in layers]
         self._check_rounding()
