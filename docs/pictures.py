@@ -112,6 +112,9 @@ PICTURES = {
         position="nape",
     ),
     "t5": by_position("T5: a learned number for every distance", position="t5"),
+    "distance": by_position(
+        "distance: a learned bias per exact distance", position="distance", positions=24
+    ),
     "fire": by_position("FIRE: a function of the share of the way back", head=1, position="fire"),
     "softmax": Picture(
         "softmax", Panel("decoder"), Panel("encoder", changes={"kind": "encoder"})

@@ -20,6 +20,7 @@ from weft.models import Transformer
 VARIANTS: list[dict[str, Any]] = [
     *({"position": one, "attention": two} for one, two in mechanisms.allowed()),
     {"canon": "ABCD"},
+    {"attention_biases": True, "norm_type": "layer", "position": "rotary"},
     {"canon": "ABCD", "activation": "swiglu", "attention": "path"},
 ]
 TOLERANCE = {torch.float32: 1e-4, torch.bfloat16: 1e-1}

@@ -96,6 +96,16 @@ def test_it_is_pytorchs_stack_of_layers(kind: str) -> None:
     torch.testing.assert_close(model(tokens).stream, expected, rtol=0, atol=1e-12)
 
 
+@pytest.mark.needs_gpu
+@pytest.mark.parametrize("kind", ["decoder", "encoder"])
+def test_a_gpu_computes_the_same(kind: str) -> None:
+    model, tokens, lengths = made(kind=kind), mechanisms.tokens(4, 9), torch.tensor([9, 2, 5, 1])
+    expected = model(tokens, lengths).logits
+    found = model.cuda()(tokens.cuda(), lengths.cuda()).logits.cpu()
+    seen = torch.arange(9) < lengths[:, None]
+    torch.testing.assert_close(found[seen], expected[seen], rtol=0, atol=1e-10)
+
+
 def test_generation_from_kept_states_is_that_of_the_whole_text() -> None:
     model = made(seed=3)
     tokens = mechanisms.tokens(2, 4)

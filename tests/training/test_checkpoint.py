@@ -123,9 +123,8 @@ def test_runs_that_draw_for_each_example_resume_bit_for_bit(
     """Cut off anywhere, also between checkpoints; evaluations in between draw nothing."""
     shape = {"layers": 1, "width": 16}
     shape |= {} if "model.architecture=lstm" in changes else {"heads": 2, "hidden": (32,)}
-    config = small(
-        "ema=0.9", "steps=30", "evaluation.every=10", "log_every=1", *changes, model=shape
-    )
+    always = ("ema=0.9", "steps=30", "log_every=1", *changes)
+    config = small("evaluation.every=10", *always, model=shape)
     train(config, runs=tmp_path / "once", device="cpu")
     cuts = 0
     for at in (1, 2, 7, 13, 30, 90):
@@ -141,7 +140,7 @@ def test_runs_that_draw_for_each_example_resume_bit_for_bit(
             cuts += 1
     assert cuts >= 3
     same(folder_of(tmp_path / "once", config), folder_of(tmp_path / "often", config))
-    rarer = small("ema=0.9", "steps=30", "evaluation.every=0", "log_every=1", *changes, model=shape)
+    rarer = small("evaluation.every=0", *always, model=shape)
     train(rarer, runs=tmp_path / "once", device="cpu")
     assert lines(folder_of(tmp_path / "once", rarer)) == lines(folder_of(tmp_path / "once", config))
 

@@ -76,8 +76,21 @@ class Impatient(Callback):
 
 
 @pytest.mark.needs_gpu
-def test_a_captured_run_goes_on_where_it_was_left(tmp_path) -> None:
-    config = TrainingConfig(task="parity", cuda_graphs=True, steps=40, batch=32, log_every=10)
+@pytest.mark.parametrize(
+    "changes",
+    [
+        [],
+        ["model.dropout=0.3", "model.attention_dropout=0.2"],
+        ["model.dropout=0.3", "cuda_graphs=false", "torch_compile=true"],
+        ["model.position=learned", "model.positions=99", "model.example_offsets=true"],
+        ["model.architecture=lstm", "model.dropout=0.3"],
+    ],
+    ids=str,
+)
+def test_a_captured_run_goes_on_where_it_was_left(changes, tmp_path) -> None:
+    """Random numbers included, in steps as they are, captured and replayed."""
+    start = TrainingConfig(task="parity", cuda_graphs=True, steps=40, batch=32, log_every=10)
+    config = override(start, changes)
     train(config, runs=tmp_path / "whole", device="cuda")
     with pytest.raises(KeyboardInterrupt):
         train(config, runs=tmp_path, device="cuda", save_every=0, callbacks=[Impatient()])
