@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from weft.training.supervision import task_of
 
 import weft
 from weft.errors import WeftError
 from weft.studies import RuleExplanation, explain, extract_rules
 from weft.training import Run, RunStore, TrainingConfig, override, stream_config, train
 from weft.training import trace_config as trace_recipe
+from weft.training.supervision import task_of
 
 SHORT = ("parameters.length=6", "parameters.longer=8", "evaluation.size=16",
          "supervision.examples=60", "steps=2", "log_every=1")  # fmt: skip

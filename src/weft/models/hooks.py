@@ -4,9 +4,9 @@
 `.hook_k`, `.hook_v`, `.hook_pattern`, `.hook_z`, `blocks.0.hook_attn_out`, `.hook_resid_mid`,
 `.mlp.hook_pre`, `.mlp.hook_post`, `.hook_mlp_out`, `.hook_resid_post`. Looped layers are numbered
 consecutively: the second loop of 3 layers is `blocks.3` to `blocks.5`. Compiled models also have
-`blocks.0.attn.hook_attn_scores`, scores before softmax (b h l m), -inf where masked. Names in the encoder of an
-encoder-decoder begin with `encoder.`; its decoder also has `blocks.0.cross_attn.hook_q` and so on,
-`.hook_cross_out` and `.hook_resid_cross`.
+`blocks.0.attn.hook_attn_scores`, scores before softmax (b h l m), -inf if masked. Names in the
+encoder of an encoder-decoder begin with `encoder.`; its decoder also has
+`blocks.0.cross_attn.hook_q` and so on, `.hook_cross_out` and `.hook_resid_cross`.
 
 Queries and keys are those that are compared, after rotary and similar encodings. Fused kernels
 never store attention patterns, so with a hook every mechanism computes its dense formula.

@@ -144,24 +144,24 @@ def weak(format_: Any) -> float:
     return 4.0
 
 
-def every_bias_alike(*args: Any) -> None:
-    """Offsets are not told apart."""
-    COMPILE_HEAD(*args)
-    found, number = args[0], args[1]
-    if found.bias is not None:
-        found.bias[number] = found.bias[number].max()
+def every_bias_alike(*args: Any) -> Any:
+    """All offsets have the same bias."""
+    matrices = SELECTING(*args)
+    if matrices.bias is not None:
+        matrices.bias[0] = matrices.bias[0].max()
+    return matrices
 
 
-COMPILE_HEAD = attention._compile_head
+SELECTING = attention._selecting
 
 
-def unequal_bias(*args: Any) -> None:
+def unequal_bias(*args: Any) -> Any:
     """Offsets that match score differently: a softmax, but not a mean."""
-    COMPILE_HEAD(*args)
-    found, number = args[0], args[1]
-    if found.bias is not None:
-        finite = np.flatnonzero(np.isfinite(found.bias[number]))
-        found.bias[number, finite[0]] += 1
+    matrices = SELECTING(*args)
+    if matrices.bias is not None:
+        finite = np.flatnonzero(np.isfinite(matrices.bias[0]))
+        matrices.bias[0, finite[0]] += 1
+    return matrices
 
 
 def without_carries(self: Any, one: Any, level: int) -> Any:
@@ -243,9 +243,9 @@ BROKEN: dict[str, Broken] = {
     "thresholds a bucket too high": Broken(expand, "mean_ramps", shifted_ramps, (AVERAGE,)),
     "thresholds within a mean": Broken(expand, "mean_ramps", steep_at_the_mean, (AVERAGE,)),
     "weak matches": Broken(attention, "strength", weak, (ABSOLUTE, ADDITION)),
-    "offsets not told apart": Broken(attention, "_compile_head", every_bias_alike, (PARITY,)),
+    "offsets not told apart": Broken(attention, "_selecting", every_bias_alike, (PARITY,)),
     "matches that score differently": Broken(
-        attention, "_compile_head", unequal_bias, (lambda: program("Neighbours", SOURCE),)
+        attention, "_selecting", unequal_bias, (lambda: program("Neighbours", SOURCE),)
     ),
     "carries halved": Broken(
         matrices._Placer, "_place_form", without_carries, (lambda: program("Counter", SOURCE),)

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from optimum_oracles import Plain, plain
 
 import weft
-from optimum_oracles import Plain, plain
 from weft.interpreter.inputs import valid_inputs
 from weft.interpreter.states import StateSet, states_of
 from weft.language.ranges import Categorical

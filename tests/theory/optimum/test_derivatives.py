@@ -12,8 +12,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-import weft
 from optimum_oracles import (
     Plain,
     compiled,
@@ -24,6 +22,8 @@ from optimum_oracles import (
     loss,
 )
 from random_rule_sets import Instance, few, instances, many, variables
+
+import weft
 from weft.interpreter.states import StateSet
 from weft.language.program import Variable
 from weft.theory.optimum.coordinatewise import alpha_limit, check_rules
