@@ -14,12 +14,12 @@ from weft.compiler.store import read_program
 from weft.errors import WeftError
 from weft.language.program import Program
 from weft.language.source import source_hash
+from weft.models.build import Model
 from weft.models.files import load_model, read_description
-from weft.models.transformer import Transformer
 from weft.programs import program as find_program
 
 
-def load(folder: str | Path) -> Transformer:
+def load(folder: str | Path) -> Model:
     """The model in a folder that `weft compile` wrote, or of a finished training run.
 
     Args:
@@ -36,8 +36,9 @@ def load(folder: str | Path) -> Transformer:
     program = program_behind(folder)
     if program is None:
         return load_model(folder)
-    trained = read_description(folder).kind == "trained"
-    return load_model(folder, text=ProgramFormat(program, trained=trained))
+    description = read_description(folder)
+    trained, longest = description.kind == "trained", description.text.longest
+    return load_model(folder, text=ProgramFormat(program, trained=trained, longest=longest))
 
 
 def program_behind(folder: str | Path) -> Program | None:

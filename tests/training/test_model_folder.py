@@ -25,6 +25,7 @@ def trained(folder: Path, name: str, *changes: str) -> Path:
     return folder / config.hash
 
 
+LSTM = ["model.architecture=lstm", "model.width=8", "model.layers=1"]
 FORMATS = {
     "a class": ("parity", []),
     "tags": ("dyck", []),
@@ -32,6 +33,7 @@ FORMATS = {
     "a continuation": ("addition", ["parameters.digits=2", "parameters.longer=3"]),
     "a translation": ("copy", ["parameters.format=seq2seq", "parameters.longer=21"]),
     "words": ("scan", []),
+    "an LSTM": ("addition", ["parameters.digits=2", "parameters.longer=3", *LSTM]),
 }
 
 
@@ -63,7 +65,8 @@ def expected(task: Task, run: Path) -> list[tuple[str, str, bool]]:
 @pytest.mark.parametrize("kind", FORMATS)
 def test_a_trained_model_answers_what_evaluation_decodes(kind: str, tmp_path: Path) -> None:
     name, parameters = FORMATS[kind]
-    run = trained(tmp_path, name, *SMALL, *parameters)
+    sizes = [] if kind == "an LSTM" else SMALL
+    run = trained(tmp_path, name, *sizes, *parameters)
     config = RunStore(tmp_path).runs()[0].config
     model = weft.load(run)
     for question, answer, complete in expected(task(config.task, **config.parameters), run):
@@ -93,6 +96,8 @@ def test_a_model_of_a_programs_output_reads_what_the_program_reads(tmp_path: Pat
     tokens = torch.tensor([[3, 2, 1, 2]])  # s 1 0 1, one place behind padding
     outputs = model(tokens).logits[0].argmax(-1).tolist()
     assert model.answer("101") == str(outputs[-1])
+    with pytest.raises(weft.WeftError, match="has 21 tokens, the model is made for at most 20"):
+        model.answer("1" * 20)
 
 
 @pytest.mark.parametrize("rounded", [True, False])

@@ -8,7 +8,6 @@ from pathlib import Path
 from weft.cli.options import new_console, print_json
 from weft.compiler.build import compile_program
 from weft.compiler.run import ProgramFormat
-from weft.errors import WeftError
 from weft.files import read_text
 from weft.interpreter.inputs import read_input
 from weft.language.program import Program
@@ -28,8 +27,7 @@ def run_compiled(program: Program, given: str, level: int, layers: int | None) -
 def run_folder(folder: Path, given: str, layers: int | None) -> TextRun:
     """Run the model of a folder, compiled or trained, on one input."""
     model = load(folder)
-    if model.text is None:
-        raise WeftError(f"{folder} does not say how the model reads text")
+    assert model.text is not None  # a loaded model reads text
     return model.text.run(model, given, layers=layers)
 
 

@@ -13,6 +13,7 @@ from weft.errors import WeftError
 from weft.language.program import Program
 from weft.language.source import source_hash
 from weft.models.files import load_model, read_description, record_verified
+from weft.models.transformer import Transformer
 
 __all__ = ["Proof", "prove", "prove_folder"]
 
@@ -41,7 +42,7 @@ def prove_folder(folder: Path, name: str | None, find: Callable[[str], Program])
         find: finds a program by its name.
     """
     model, description, about = load_model(folder), read_description(folder), read_program(folder)
-    if description.kind != "compiled" or about is None:
+    if description.kind != "compiled" or about is None or not isinstance(model, Transformer):
         reason = f"the model is {description.kind}: there is no program to prove it against"
         return Proof("undecided", 0, 0.0, reason)
     program = find(name or about.found_as)

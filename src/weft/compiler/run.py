@@ -16,8 +16,9 @@ from weft.language.program import Program, token_numbers
 from weft.language.ranges import UNDEFINED
 from weft.language.stream import Stream
 from weft.language.user_code import decode_stream
+from weft.models.build import Model
 from weft.models.forward import StreamObserver
-from weft.models.text import TextRun
+from weft.models.text import TextRun, check_length
 from weft.models.transformer import Output, Transformer
 
 
@@ -44,7 +45,7 @@ def padded(
 
 
 def run_model(
-    model: Transformer,
+    model: Model,
     numbers: Sequence[Sequence[int]],
     *,
     layers: int | None = None,
@@ -53,8 +54,10 @@ def run_model(
 ) -> ModelRun:
     """Run a model on token numbers."""
     tokens, lengths = padded(numbers, model.embedding.device)
+    options = {"layers": layers, "watch": watch, "plain": plain or None}
+    chosen = {name: value for name, value in options.items() if value is not None}
     with torch.inference_mode():
-        output: Output = model(tokens, lengths, layers=layers, watch=watch, plain=plain)
+        output: Output = model(tokens, lengths, **chosen)
         best = output.logits.argmax(-1).tolist()
     outputs = [tuple(row[: len(given)]) for row, given in zip(best, numbers, strict=True)]
     return ModelRun(outputs, output.layers.tolist(), output.halted.tolist(), output.stream)
@@ -74,15 +77,19 @@ class ProgramFormat:
         trained: whether the model was trained on the program rather than compiled from it. It may
             then fail to halt, which ends it after its last layer, and what `decode` cannot read is
             left as it is.
+        longest: the largest number of tokens that an input may have; None for what the model's
+            config allows.
     """
 
     program: Program
     trained: bool = False
+    longest: int | None = None
 
-    def run(self, model: Transformer, text: str, *, layers: int | None = None) -> TextRun:
+    def run(self, model: Model, text: str, *, layers: int | None = None) -> TextRun:
         """Run a model on a text that the program's `encode` takes."""
         program = self.program
         tokens = tuple(read_input(program, text))
+        check_length(len(tokens), self.longest)
         limit, must_halt = layers, False
         if model.config.halt is not None and not self.trained:
             limit, must_halt = layer_limit(program, layers, None)
@@ -94,7 +101,7 @@ class ProgramFormat:
                 remedy="Give --layers to run that many and stop",
             )
         outputs, output = run.outputs[0], program.definition.output
-        if model.stream_layout is not None:
+        if isinstance(model, Transformer) and model.stream_layout is not None:
             read = model.read(run.stream[0, : len(tokens)])
         else:
             values = program.variables[output].range.values
@@ -112,7 +119,7 @@ class ProgramFormat:
         return TextRun(tokens, outputs, result, run.layers[0])
 
 
-def _numbers(model: Transformer, program: Program, tokens: Sequence[Any]) -> list[int]:
+def _numbers(model: Model, program: Program, tokens: Sequence[Any]) -> list[int]:
     """The numbers that a model has for the tokens of a program."""
     numbers = token_numbers(program, tokens)
     names = None if model.vocabulary is None else model.vocabulary.names

@@ -31,6 +31,7 @@ from weft.files import named, output_folder, read_json, read_text, reason, repla
 from weft.language.vocabulary import Vocabulary
 from weft.models.build import build
 from weft.models.config import TransformerConfig, config_from_dict
+from weft.models.lstm import LSTM
 from weft.models.slots import Layout, layout_from_list, round_stream
 from weft.models.text import MAX_LENGTH, TextFormat, TokenFormat
 from weft.models.transformer import Transformer
@@ -86,7 +87,7 @@ class ModelDescription:
 
 
 def save_model(
-    model: Transformer,
+    model: Model,
     folder: str | Path,
     *,
     kind: Literal["compiled", "constructed", "trained"],
@@ -146,7 +147,7 @@ def save_model(
             (scratch / file).write_text(contents, encoding="utf-8")
 
 
-def _rounding(model: Transformer) -> Layout | None:
+def _rounding(model: Model) -> Layout | None:
     """The layout by which a model rounds its stream between layers; None if it does not."""
     between = model.between_layers
     if between is None:
@@ -193,7 +194,7 @@ def read_description(folder: str | Path) -> ModelDescription:
     return from_plain(ModelDescription, values, str(file), AGAIN)
 
 
-def load_model(folder: str | Path, text: TextFormat | None = None) -> Transformer:
+def load_model(folder: str | Path, text: TextFormat | None = None) -> Model:
     """The model in a folder, frozen; needs neither its program nor its task.
 
     Args:
@@ -213,16 +214,17 @@ def load_model(folder: str | Path, text: TextFormat | None = None) -> Transforme
             raise WeftError("it rounds variables, and has no layout of them")
         description.text.check(config.vocabulary, config.outputs)
     check_weights(path / WEIGHTS, config)
-    rounding = None
-    if description.rounds and layout is not None:
-        rounding = partial(round_stream, layout=layout)
-    model = Transformer(
-        config,
-        layout,
-        vocabulary=Vocabulary(names=names, size=config.vocabulary),
-        text=text or description.text,
-        between_layers=rounding,
-    )
+    vocabulary, text = Vocabulary(names=names, size=config.vocabulary), text or description.text
+    model: Model
+    if config.architecture == "lstm":
+        model = LSTM(config, vocabulary=vocabulary, text=text)
+    else:
+        rounding = None
+        if description.rounds and layout is not None:
+            rounding = partial(round_stream, layout=layout)
+        model = Transformer(
+            config, layout, vocabulary=vocabulary, text=text, between_layers=rounding
+        )
     model.load_state_dict(load_file(path / WEIGHTS))
     return model.requires_grad_(False).eval()
 
@@ -268,7 +270,7 @@ def _from_format_2(values: dict[str, Any], file: Path) -> dict[str, Any]:
 
 
 def _card(
-    model: Transformer,
+    model: Model,
     description: ModelDescription,
     about: str,
     facts: Mapping[str, str],

@@ -24,6 +24,7 @@ from weft.errors import WeftError
 if TYPE_CHECKING:
     from jaxtyping import Int
 
+    from weft.models.text import TextFormat
     from weft.models.transformer import Output
 
 Hook = Callable[[str, Tensor], Tensor]
@@ -62,7 +63,29 @@ def replacing_hook(replace: Mapping[str, Callable[[Tensor], Tensor]], called: se
 
 
 class HookedModule(nn.Module):
-    """A model whose `forward` takes tokens, lengths and a `hook`."""
+    """A model whose `forward` takes tokens, lengths and a `hook`.
+
+    Attributes:
+        text: how the model reads and writes text; None if it takes token numbers only.
+    """
+
+    text: TextFormat | None = None
+
+    def answer(self, text: str) -> str:
+        """The model's answer to a text, as text; for models that were loaded from a folder.
+
+        Example:
+            >>> import tempfile, weft
+            >>> folder = tempfile.mkdtemp() + "/addition"
+            >>> weft.save(weft.compile(weft.program("addition")), folder, name="addition")
+            >>> weft.load(folder).answer("12+34")
+            '46'
+        """
+        if self.text is None:
+            raise WeftError(
+                "this model does not read text", remedy="Load it from a model folder with weft.load"
+            )
+        return str(self.text.run(self, text).result)  # type: ignore[arg-type]
 
     def run_with_cache(
         self,

@@ -36,6 +36,8 @@ from weft.models.transformer import DTYPES, Output
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
 
+    from weft.models.text import TextFormat
+
 State = tuple[Tensor, Tensor]
 """h and c of a layer, each of shape 1 b units."""
 
@@ -98,12 +100,20 @@ class LSTM(HookedModule):
 
     norm = None
     stream_layout = None
+    between_layers = None
 
-    def __init__(self, config: TransformerConfig, *, vocabulary: Vocabulary | None = None) -> None:
+    def __init__(
+        self,
+        config: TransformerConfig,
+        *,
+        vocabulary: Vocabulary | None = None,
+        text: TextFormat | None = None,
+    ) -> None:
         super().__init__()
         check_architecture(config, "lstm")
         self.config = config
         self.vocabulary = vocabulary
+        self.text = text
         self.embedding = nn.Parameter(torch.zeros(config.vocabulary, config.width))
         self.layers = nn.ModuleList(LSTMLayer(config) for _ in range(config.layers))
         if not config.tied:

@@ -1,6 +1,6 @@
 """Text in, text out: how the input of a model is written as tokens, and its answer read.
 
-`Transformer.answer` asks a `TextFormat`. `TokenFormat` is the one that every model folder holds: it
+`model.answer` asks a `TextFormat`. `TokenFormat` is the one that every model folder holds: it
 goes by the names of tokens and needs no code but this. `weft.compiler.run` has another, which goes
 by a program's own `encode` and `decode`.
 """
@@ -17,7 +17,7 @@ from weft.language.vocabulary import Vocabulary
 from weft.models.generation import generate
 
 if TYPE_CHECKING:
-    from weft.models.transformer import Transformer
+    from weft.models.build import Model
 
 MAX_LENGTH = 1_000_000
 """The longest input or answer that a model folder may claim."""
@@ -45,7 +45,7 @@ class TextRun:
 class TextFormat(Protocol):
     """Reads and writes text for a model."""
 
-    def run(self, model: Transformer, text: str, *, layers: int | None = None) -> TextRun:
+    def run(self, model: Model, text: str, *, layers: int | None = None) -> TextRun:
         """Run a model on a text.
 
         Args:
@@ -53,6 +53,15 @@ class TextFormat(Protocol):
             text: its input.
             layers: run this many layers, unless the model halts before.
         """
+
+
+def check_length(tokens: int, longest: int | None) -> None:
+    """Refuse an input that is longer than a model is made for."""
+    if longest is not None and tokens > longest:
+        raise WeftError(
+            f"the input has {tokens} tokens, the model is made for at most {longest}",
+            remedy="Give a shorter input",
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,7 +106,7 @@ class TokenFormat:
             raise WeftError(f"'longest' is {self.longest}")
 
     @torch.no_grad()
-    def run(self, model: Transformer, text: str, *, layers: int | None = None) -> TextRun:
+    def run(self, model: Model, text: str, *, layers: int | None = None) -> TextRun:
         """Run a model on a text."""
         vocabulary = model.vocabulary
         if vocabulary is None:
@@ -113,7 +122,7 @@ class TokenFormat:
         elif self.mode == "translate":
             chosen = self._translated(model, tokens)
         else:
-            output = model(tokens, layers=layers)
+            output = model(tokens, **({} if layers is None else {"layers": layers}))
             chosen, ran = output.logits[0].argmax(-1).tolist(), int(output.layers)
             chosen = chosen[-1:] if self.mode == "last" else chosen
         if self.end is not None and self.end in chosen:
@@ -129,15 +138,10 @@ class TokenFormat:
             names = tuple(vocabulary.names[number] for number in self.symbols)
             readable = Vocabulary(names=names, size=len(names))
         numbers = vocabulary.all_numbers(readable.parse(text))
-        if self.longest is not None and len(numbers) > self.longest:
-            raise WeftError(
-                f"the input has {len(numbers)} tokens, the model is made for at most "
-                f"{self.longest}",
-                remedy="Give a shorter input",
-            )
+        check_length(len(numbers), self.longest)
         return numbers
 
-    def _translated(self, model: Transformer, source: torch.Tensor) -> list[int]:
+    def _translated(self, model: Model, source: torch.Tensor) -> list[int]:
         """What a decoder writes for a source, greedily."""
         written = [self.start]
         for _ in range(self.longest_answer):

@@ -160,22 +160,6 @@ class Transformer(HookedModule):
         """Discard the compact layers: changes to weights through `.data` are not noticed."""
         self._compacted = None
 
-    def answer(self, text: str) -> str:
-        """The model's answer to a text, as text; for models that were loaded from a folder.
-
-        Example:
-            >>> import tempfile, weft
-            >>> folder = tempfile.mkdtemp() + "/addition"
-            >>> weft.save(weft.compile(weft.program("addition")), folder, name="addition")
-            >>> weft.load(folder).answer("12+34")
-            '46'
-        """
-        if self.text is None:
-            raise WeftError(
-                "this model does not read text", remedy="Load it from a model folder with weft.load"
-            )
-        return str(self.text.run(self, text).result)
-
     # Running
 
     def forward(

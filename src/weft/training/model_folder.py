@@ -6,7 +6,7 @@ are laid out; `text_format` reads the rest off these.
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +17,9 @@ from weft.errors import WeftError
 from weft.language.program import Program
 from weft.language.source import source_hash
 from weft.language.vocabulary import Vocabulary
+from weft.models.build import Model
 from weft.models.files import RUN_MODEL, save_model
 from weft.models.text import TokenFormat
-from weft.models.transformer import Transformer
 from weft.tasks import Task
 from weft.tasks.formats import END, Pairs
 from weft.tasks.program_output import ProgramOutput
@@ -33,7 +33,7 @@ EXAMPLES = 64
 
 
 def save_run_model(
-    folder: Path, model: Transformer, config: TrainingConfig, task: Task, result: Result
+    folder: Path, model: Model, config: TrainingConfig, task: Task, result: Result
 ) -> None:
     """Write the model of a run that has ended.
 
@@ -56,7 +56,7 @@ def save_run_model(
         folder / RUN_MODEL,
         kind="trained",
         name=task.called,
-        text=text_format(task) if program is None else output_format(program),
+        text=text_format(task) if program is None else _output_format(task, program),
         vocabulary=Vocabulary(names=names, size=len(names)),
         program=None if program is None else _described(program, found_as),
         training={
@@ -75,6 +75,11 @@ def _program(task: Task, config: TrainingConfig) -> tuple[Program | None, str]:
     if isinstance(task, ProgramTask):
         return task.program, config.supervision.program
     return (task.made, task.program) if isinstance(task, ProgramOutput) else (None, "")
+
+
+def _output_format(task: Task, program: Program) -> TokenFormat:
+    longest = task.lengths[1] if isinstance(task, ProgramOutput) else None
+    return replace(output_format(program), longest=longest)
 
 
 def _described(program: Program, found_as: str) -> dict[str, Any]:
