@@ -152,7 +152,7 @@ def test_training_and_test_inputs_are_apart() -> None:
         ("parity", "parity(length):train", "parameters that cannot be read"),
         ("parity", "parity(lenght=3):train", "no parameter 'lenght'"),
         ("parity", "party:train", "no task 'party'"),
-        ("parity", "train!", "is no split"),
+        ("parity", "train!", "is not a split"),
         ("parity", "length=5..3", "no input has"),
         ("turing", "deeper", "no split 'deeper'"),
     ],

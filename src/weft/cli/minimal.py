@@ -13,9 +13,9 @@ from weft.errors import WeftError
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
 
-    from weft.theory.minimal.fired import Form
     from weft.theory.minimal.minimise import Minimal
-    from weft.theory.minimal.report import Prediction, Table
+    from weft.theory.minimal.observation import Form
+    from weft.theory.minimal.report import Prediction, TextTable
 
 SPLIT = "a task's split (train, addition(digits=3):train), length<=20, or a file of inputs"
 
@@ -146,7 +146,7 @@ def _known_form(form: str) -> Form:
 
 
 def _forms(left: Minimal) -> int:
-    from weft.theory.minimal.antecedents import minimal_forms
+    from weft.theory.minimal.shortening import minimal_forms
 
     return len(minimal_forms(left.fired, left.used, reading=left.reading))
 
@@ -164,7 +164,7 @@ def _print(prediction: Prediction) -> None:
             console.print(line, soft_wrap=True)
 
 
-def _table(table: Table) -> RichTable:
+def _table(table: TextTable) -> RichTable:
     return new_table(table.columns, table.rows, table.columns[1:])
 
 

@@ -11,27 +11,26 @@ at the compiled weights.
 from compiled ones.
 """
 
-from weft.theory.minimal.antecedents import Forms, minimal_forms, shortened
-from weft.theory.minimal.fired import fired_resets, fired_rules
-from weft.theory.minimal.generalisation import Generalisation, Outcome, generalises
+from weft.theory.minimal.generalisation import Generalisation, InputOutcome, generalises
 from weft.theory.minimal.minimality import Minimality, Offence, is_minimal
 from weft.theory.minimal.minimise import Dropped, Minimal, minimal_program
-from weft.theory.minimal.observation import Used, observe
+from weft.theory.minimal.observation import Observation, fired_resets, fired_rules, observe
 from weft.theory.minimal.predict import predict
 from weft.theory.minimal.report import Prediction
+from weft.theory.minimal.shortening import MinimalForms, minimal_forms, shortened
 from weft.theory.optimum.coordinatewise import Optimum, is_strict_coordinate_optimum
 
 __all__ = [
     "Dropped",
-    "Forms",
     "Generalisation",
+    "InputOutcome",
     "Minimal",
+    "MinimalForms",
     "Minimality",
+    "Observation",
     "Offence",
     "Optimum",
-    "Outcome",
     "Prediction",
-    "Used",
     "fired_resets",
     "fired_rules",
     "generalises",

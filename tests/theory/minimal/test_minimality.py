@@ -17,8 +17,8 @@ from weft.errors import WeftError
 from weft.language.ranges import UNDEFINED
 from weft.language.rules import Rule
 from weft.theory import Offence, is_minimal, minimal_forms, observe, shortened
-from weft.theory.minimal.antecedents import documented, kept_apart, seeded
 from weft.theory.minimal.minimality import Reading
+from weft.theory.minimal.shortening import documented, kept_apart, seeded
 
 RANGES = {"a": 3, "b": 3, "c": 2, "x": 3}
 READINGS: tuple[Reading, ...] = ("exclusive", "weights", "logic")
@@ -284,5 +284,5 @@ def test_rules_that_read_more_than_was_observed_are_refused() -> None:
     import weft
 
     parity = weft.program("parity")
-    with pytest.raises(WeftError, match="was not observed"):
+    with pytest.raises(WeftError, match="not observed"):
         is_minimal([Rule((("parity", (1,)),), "done", 0, 1)], observe(parity, ["1"]))

@@ -215,7 +215,7 @@ class Reads(weft.Program):
 
 def test_a_rule_that_fires_where_a_head_is_undefined_is_refused() -> None:
     assert weft.run(Reads, [0]).outputs == (1,)
-    with pytest.raises(WeftError, match="fires where the head 'left' is undefined"):
+    with pytest.raises(WeftError, match="fires if the head 'left' is undefined"):
         minimal_program(Reads, [[0]])
 
 

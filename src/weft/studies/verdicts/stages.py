@@ -24,7 +24,7 @@ from weft.studies.reference import Reference
 from weft.studies.results import Curve, curve_from, curves_of, pairs_of
 from weft.studies.run_table import recipe
 from weft.tasks import Batch, Task
-from weft.theory import Outcome, generalises, minimal_program
+from weft.theory import InputOutcome, generalises, minimal_program
 from weft.training.callbacks import GOOD
 from weft.training.config import By, TrainingConfig
 from weft.training.evaluation import Predictions, evaluate
@@ -169,7 +169,7 @@ def predicted_stage(name: str, task: ProgramTask, tests: SharedTests, examples: 
 
 
 def _as_predictions(
-    task: ProgramTask, split: str, batch: Batch, outcomes: Iterable[Outcome]
+    task: ProgramTask, split: str, batch: Batch, outcomes: Iterable[InputOutcome]
 ) -> Predictions:
     """A program's outputs at the tokens of every test, as if a model had given them."""
     codes = task.program.variables[task.program.definition.output].range.codes

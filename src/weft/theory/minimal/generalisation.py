@@ -1,11 +1,11 @@
-"""What a minimal program is worth on inputs that it was not made from (ALTA paper, section 3.2).
+"""How a minimal program does on inputs that it was not made from (ALTA paper, section 3.2).
 
-An input is *covered* where nothing that was dropped is missed: its tokens and positions were seen,
-so were all values that heads bring, and in every state of the program's own run the rules that are
-left do what the program does. There the minimal program is the same, layer by layer. An input is
-*right* where the minimal program comes to its end in as many layers as the program takes and gives
-the right answer. What is not covered may still be right: by luck (half of all parities), or because
-what is missing made no difference.
+An input is *covered* if it needs nothing that was dropped: its tokens and positions were seen, so
+were all values that heads output, and in every state of the original program's run the remaining
+rules do what the program does. On such inputs both programs are the same, layer by layer. An input
+is *right* if the minimal program halts in as many layers as the program and gives the right answer.
+An input that is not covered may still be right: by chance (half of all parities), or because what
+is missing makes no difference.
 """
 
 from __future__ import annotations
@@ -28,24 +28,31 @@ from weft.interpreter.trace import Run
 from weft.language.program import Program, token_numbers
 from weft.language.rules import Rule
 from weft.language.user_code import expected_answer
-from weft.theory.minimal.fired import fired_resets, fired_rules, firing, holding
 from weft.theory.minimal.minimise import Minimal
-from weft.theory.minimal.observation import Bools, Used, observe
+from weft.theory.minimal.observation import (
+    Bools,
+    Observation,
+    fired_resets,
+    fired_rules,
+    firing,
+    holding,
+    observe,
+)
 
 Ending = Literal["right", "wrong", "not halted", "failed"]
 
 
 @dataclass(frozen=True)
-class Outcome:
+class InputOutcome:
     """How the minimal program does on one input.
 
     Attributes:
         tokens: the input.
         ending: `right`, `wrong`, `not halted` (within as many layers as the program takes), or
-            `failed` if two of its rules disagree on the way, or its last stream cannot be decoded.
-        answer: what it gives; where it has not halted, what could be read off it.
+            `failed` if two of its rules disagree, or its last stream cannot be decoded.
+        answer: its answer; if it has not halted, the answer decoded from its last stream.
         expected: the right answer.
-        covered: whether nothing that was dropped is missed.
+        covered: whether the input needs nothing that was dropped.
         reason: why it failed.
         outputs: the output variable at every position of its last stream; empty if a step failed.
     """
@@ -64,16 +71,16 @@ class Generalisation:
     """How a minimal program does on a test set.
 
     Attributes:
-        outcomes: one for each input.
-        used: what the program itself uses over the test set.
+        outcomes: one per input.
+        used: what the original program uses over the test set.
         wanted: the rules that fire there, in the form of the minimal program.
         missing: those of them that did not fire in training.
-        missing_resets: likewise, resets of heads.
-        missing_tokens: tokens that training never had.
+        missing_resets: the resets of heads that did not fire in training.
+        missing_tokens: tokens that do not occur in training.
     """
 
-    outcomes: tuple[Outcome, ...]
-    used: Used
+    outcomes: tuple[InputOutcome, ...]
+    used: Observation
     wanted: tuple[Rule, ...]
     missing: tuple[Rule, ...]
     missing_resets: tuple[Rule, ...]
@@ -81,22 +88,22 @@ class Generalisation:
 
     @property
     def endings(self) -> Counter[Ending]:
-        """How many inputs end in which way."""
+        """How many inputs have each ending."""
         return Counter(outcome.ending for outcome in self.outcomes)
 
     @property
     def right(self) -> int:
-        """How many inputs the minimal program answers rightly."""
+        """How many inputs the minimal program answers correctly."""
         return self.endings["right"]
 
     @property
     def covered(self) -> int:
-        """How many inputs miss nothing that was dropped."""
+        """How many inputs need nothing that was dropped."""
         return sum(outcome.covered for outcome in self.outcomes)
 
     @property
     def readable(self) -> int:
-        """How many right answers can be read off the last stream, halted or not."""
+        """How many right answers the last stream decodes to, halted or not."""
         return sum(
             outcome.ending != "failed" and outcome.answer == outcome.expected
             for outcome in self.outcomes
@@ -108,8 +115,8 @@ class Generalisation:
         return self.right == len(self.outcomes)
 
 
-def generalises(found: Minimal, inputs: Inputs, *, layers: int | None = None) -> Generalisation:
-    """Run a minimal program on test inputs, and see what they want of what was dropped.
+def generalises(minimal: Minimal, inputs: Inputs, *, layers: int | None = None) -> Generalisation:
+    """Run a minimal program on test inputs, and determine what they need of what was dropped.
 
     Example:
         >>> import weft
@@ -121,25 +128,25 @@ def generalises(found: Minimal, inputs: Inputs, *, layers: int | None = None) ->
         >>> [outcome.ending for outcome in generalises(counted, ["0111", "1"]).outcomes]
         ['right', 'wrong']
     """
-    original = found.original
+    original = minimal.original
     used = observe(original, inputs, layers=layers)
-    fired = set(found.fired)
-    wanted = fired_rules(used, found.form)
-    resets = set(found.resets)
-    covered = coverage(found, used)
+    fired = set(minimal.fired)
+    wanted = fired_rules(used, minimal.form)
+    resets = set(minimal.resets)
+    covered = coverage(minimal, used)
     return Generalisation(
-        tuple(_outcomes(found, used, covered)),
+        tuple(_outcomes(minimal, used, covered)),
         used,
         wanted,
         tuple(rule for rule in wanted if rule not in fired),
         tuple(rule for rule in fired_resets(used) if rule not in resets),
-        used.tokens - found.used.tokens,
+        used.tokens - minimal.used.tokens,
     )
 
 
-def coverage(found: Minimal, used: Used) -> Bools:
-    """Which inputs miss nothing that was dropped."""
-    program, train = found.original, found.used
+def coverage(minimal: Minimal, used: Observation) -> Bools:
+    """Which inputs need nothing that was dropped."""
+    program, train = minimal.original, minimal.used
     named = any(variable.position is not None for variable in program.variables.values())
     by_token = any(variable.token is not None for variable in program.variables.values())
     covered: Bools = np.asarray(
@@ -150,12 +157,12 @@ def coverage(found: Minimal, used: Used) -> Bools:
         ],
         np.bool_,
     )
-    strange = {name: _strange(found, used, name) for name in used.states}
+    differing = {name: _differing(minimal, used, name) for name in used.states}
     heads = {name: list(codes - train.heads[name]) for name, codes in used.heads.items()}
-    if not any(map(len, strange.values())) and not any(heads.values()):
+    if not any(map(len, differing.values())) and not any(heads.values()):
         return covered
     for layer in layer_states(program, used.inputs, max(used.layers, default=0)):
-        for states in strange.values():
+        for states in differing.values():
             if len(states):
                 covered[layer.inputs[_among(layer.columns, states)]] = False
         for name, codes in heads.items():
@@ -163,12 +170,12 @@ def coverage(found: Minimal, used: Used) -> Bools:
     return covered
 
 
-def _strange(found: Minimal, used: Used, name: str) -> StateSet:
-    """The states of a variable in which the rules that are left do something else."""
+def _differing(minimal: Minimal, used: Observation, name: str) -> StateSet:
+    """The states of a variable in which the remaining rules do something else."""
     states = used.states[name]
     wanted = [rule and rule.new for _, rule in firing(used.program, name, states)]
     given: list[set[Any]] = [set() for _ in range(len(states))]
-    for rule in found.rules:
+    for rule in minimal.rules:
         if rule.variable == name:
             for row in np.flatnonzero(holding(rule, states)).tolist():
                 given[row].add(rule.new)
@@ -189,53 +196,52 @@ def _among(columns: Mapping[str, NDArray[Any]], states: StateSet) -> Bools:
     return np.isin(kinds[len(states) :], kinds[: len(states)])
 
 
-def _outcomes(found: Minimal, used: Used, covered: Bools) -> list[Outcome]:
-    """The outcome of every input; those that take as many layers are run together."""
+def _outcomes(minimal: Minimal, used: Observation, covered: Bools) -> list[InputOutcome]:
+    """The outcome of every input; inputs with the same number of layers run together."""
     groups: dict[int, list[int]] = {}
     for place, count in enumerate(used.layers):
         groups.setdefault(count, []).append(place)
-    done: dict[int, Outcome] = {}
+    done: dict[int, InputOutcome] = {}
     for count, places in groups.items():
         given = [used.inputs[place] for place in places]
-        ran = runs_of(found.program, given, count)
-        right = _answers(found.original, given, count)
+        ran = runs_of(minimal.program, given, count)
+        right = _answers(minimal.original, given, count)
         for place, run, expected in zip(places, ran, right, strict=True):
             done[place] = _outcome(used.inputs[place], run, expected, bool(covered[place]))
     return [done[place] for place in range(len(used.inputs))]
 
 
 def runs_of(program: Program, given: Sequence[Any], layers: int) -> list[Run | StepError]:
-    """What comes of each input after so many layers; the error if its step fails."""
-    found: list[Run | StepError] = []
-    while len(found) < len(given):
-        rest = given[len(found) :]
+    """The run of each input after this many layers, or the error if its step fails."""
+    runs: list[Run | StepError] = []
+    while len(runs) < len(given):
+        rest = given[len(runs) :]
         try:
-            found += run_batch(program, rest, layers=layers)
+            runs += run_batch(program, rest, layers=layers)
         except StepError as error:
-            found += run_batch(program, rest[: error.input or 0], layers=layers)
-            found.append(error)
-    return found
+            runs += run_batch(program, rest[: error.input or 0], layers=layers)
+            runs.append(error)
+    return runs
 
 
 def _answers(program: Program, given: Sequence[tuple[Any, ...]], layers: int) -> list[Any]:
-    """What is right: what the program's task says, or what it computes where it has none."""
+    """The right answers: what the program's task says, or what it computes if it has none."""
     if program.has_task:
         return [expected_answer(program, tokens) for tokens in given]
     return run_batch(program, given, layers=layers).results
 
 
-def _outcome(tokens: Any, run: Run | StepError, expected: Any, covered: bool) -> Outcome:
+def _outcome(tokens: Any, run: Run | StepError, expected: Any, covered: bool) -> InputOutcome:
     if isinstance(run, StepError):
         place = f"layer {run.layer}, position {run.position}"
         reason = f"{place}{run.what.partition(place)[2]}"
-        return Outcome(tokens, "failed", None, expected, covered, reason)
+        return InputOutcome(tokens, "failed", None, expected, covered, reason)
     try:
         answer = run.result
     except WeftError as error:
-        return Outcome(run.tokens, "failed", None, expected, covered, error.what, run.outputs)
-    halts = run.program.definition.halt is not None
-    if halts and not has_halted(run.program, run.stream):
-        reason = f"it has not halted after {run.layers} layers"
-        return Outcome(run.tokens, "not halted", answer, expected, covered, reason, run.outputs)
+        return InputOutcome(run.tokens, "failed", None, expected, covered, error.what, run.outputs)
     ending: Ending = "right" if answer == expected else "wrong"
-    return Outcome(run.tokens, ending, answer, expected, covered, outputs=run.outputs)
+    reason = ""
+    if run.program.definition.halt is not None and not has_halted(run.program, run.stream):
+        ending, reason = "not halted", f"it has not halted after {run.layers} layers"
+    return InputOutcome(run.tokens, ending, answer, expected, covered, reason, run.outputs)

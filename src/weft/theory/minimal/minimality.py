@@ -3,27 +3,27 @@
     - no rule can be removed without changing the output of f_R for some V in D;
     - no constraint of any antecedent can be removed without changing it either.
 
-Resets of heads are no part of it (appendix B.1), and neither is the old value in an antecedent: a
-rule `variable: old -> new` must name it. Taken literally, it could go from nearly every rule (from
-`done_left = 1 => done: 0 -> 1`, since where `done` is 1 already, writing 1 changes nothing).
+Resets of heads are not part of it (appendix B.1), nor is the old value in an antecedent: a rule
+`variable: old -> new` must name it. Taken literally, it could go from nearly every rule (from
+`done_left = 1 => done: 0 -> 1`, since if `done` is 1 already, writing 1 changes nothing).
 
 Appendix B.1 requires that no two rules of a variable are ever satisfied together, and does not say
-what becomes of a removal that breaks this. There are three readings:
+whether a removal may break this. There are three readings:
 
 weights     the output is that of the compiled layer, to which every satisfied rule adds: a
             constraint can go unless some V in D satisfies all of the rule but this constraint
-logic       the output is f_R of the paper, which is defined wherever the satisfied rules agree
+logic       the output is f_R of the paper, which is defined if the satisfied rules agree
 exclusive   a removal is possible only if no two rules overlap after it, in D or outside it, and
-            no rule comes to read a head that is undefined
+            no rule then reads an undefined head
 
 A set that is minimal by `logic` is minimal by `weights`, and one that is minimal by `weights` is
-minimal by `exclusive`. Theorem 2 holds for `weights` and `logic`. It is false for `exclusive`,
-where a constraint may stay only to keep two rules apart, so that no state of D holds its weights in
-place (`docs/optimum.md` has the counterexample). `weights` is therefore the default everywhere.
+minimal by `exclusive`. Theorem 2 holds for `weights` and `logic`. It is false for `exclusive`: a
+constraint may stay only to keep two rules apart, and then no state of D determines its weights
+(`docs/optimum.md` has the counterexample). `weights` is therefore the default everywhere.
 
-The price of `weights` and `logic` is that two rules may overlap on states outside D. A program made
-of such rules fails in states in which they disagree. (Appendix B leaves heads out; outside
-`exclusive`, a constraint on an undefined head is not satisfied, since its encoding is zero.)
+With `weights` and `logic`, two rules may overlap on states outside D. A program with such rules
+fails in states in which they disagree. (Appendix B does not treat heads; except for `exclusive`, a
+constraint on an undefined head is not satisfied, since its encoding is zero.)
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from weft.interpreter.states import code_values
 from weft.language.program import Program, Variable
 from weft.language.ranges import UNDEFINED
 from weft.language.rules import Rule
-from weft.theory.minimal.observation import Bools, Used
+from weft.theory.minimal.observation import Bools, Observation
 
 Reading = Literal["weights", "logic", "exclusive"]
 READINGS: dict[Reading, str] = {
@@ -48,6 +48,8 @@ READINGS: dict[Reading, str] = {
     "exclusive": "a constraint can go if, besides, no two rules overlap without it",
 }
 Guard = dict[str, frozenset[Any]]
+ObservedStates = Observation | Iterable[Mapping[str, Any]]
+"""What `observe` recorded of the states, or the states themselves as values by name."""
 
 
 def reading_named(name: str) -> Reading:
@@ -63,11 +65,11 @@ def reading_named(name: str) -> Reading:
 
 @dataclass(frozen=True)
 class Offence:
-    """Something that can be removed: a rule, or one constraint of its antecedent.
+    """A rule, or one constraint of its antecedent, that can be removed.
 
     Attributes:
         rule: the rule.
-        constraint: the variable whose constraint can go; None where the whole rule can.
+        constraint: the variable whose constraint can go; None if the whole rule can.
     """
 
     rule: Rule
@@ -83,7 +85,7 @@ class Offence:
 
 @dataclass(frozen=True)
 class Minimality:
-    """Whether a rule set is minimal, and if not, the first thing that can be removed."""
+    """Whether a rule set is minimal; if not, the first rule or constraint that can be removed."""
 
     offence: Offence | None
 
@@ -93,19 +95,19 @@ class Minimality:
 
 def is_minimal(
     rules: Program | Iterable[Rule],
-    states: Used | Iterable[Mapping[str, Any]],
+    states: ObservedStates,
     *,
     reading: Reading = "weights",
 ) -> Minimality:
     """Whether rules are a minimal rule set over assignments, by definition 1.
 
     Args:
-        rules: rules of which no two of a variable hold together, or a program that has such rules.
-        states: assignments at the input of the feed-forward, or what `observe` kept of them.
-        reading: what a removal may do to other rules; see this module.
+        rules: rules, no two of which write the same variable in the same state; or a program.
+        states: assignments at the input of the feed-forward, or what `observe` recorded of them.
+        reading: the reading of definition 1; see this module.
 
     Theorem 2 needs `weights` or `logic`: rules that are minimal by `exclusive` can compile to
-    weights that are no strict optimum.
+    weights that are not a strict optimum.
 
     Example:
         >>> import weft
@@ -121,20 +123,20 @@ def is_minimal(
     offences = (
         offence
         for (name, old), group in grouped(transitions).items()
-        for offence in _offences(Group(group, rows_of(states, name, old, group), reading))
+        for offence in _offences(RuleGroup(group, rows_of(states, name, old, group), reading))
     )
     return Minimality(next(offences, None))
 
 
 def grouped(rules: Iterable[Rule]) -> dict[tuple[str, Any], list[Rule]]:
-    """Rules by the variable and its old value: those of different groups never hold together."""
+    """Rules by variable and old value; rules of different groups never hold together."""
     groups: dict[tuple[str, Any], list[Rule]] = {}
     for rule in rules:
         groups.setdefault((rule.variable, rule.old), []).append(rule)
     return groups
 
 
-class Rows:
+class Assignments:
     """The assignments in which a variable has its old value, as columns of codes."""
 
     def __init__(self, columns: Mapping[str, Any], values: Mapping[str, Sequence[Any]]) -> None:
@@ -143,15 +145,15 @@ class Rows:
         self._known: dict[tuple[str, frozenset[Any]], Bools] = {}
 
     def allowed(self, name: str, values: frozenset[Any]) -> Bools:
-        """In which of them a variable has one of some values."""
-        found = self._known.get((name, values))
-        if found is None:
+        """Which of them give a variable one of some values."""
+        allowed = self._known.get((name, values))
+        if allowed is None:
             table = np.asarray([value in values for value in self.values[name]], np.bool_)
-            found = self._known[name, values] = table[self.columns[name]]
-        return found
+            allowed = self._known[name, values] = table[self.columns[name]]
+        return allowed
 
     def holding(self, guard: Guard, without: str | None = None) -> Bools:
-        """In which of them a guard is true, one constraint left out."""
+        """Which of them satisfy a guard, with one constraint left out."""
         held: Bools = np.ones(self.count, np.bool_)
         for name, values in guard.items():
             if name != without:
@@ -163,61 +165,62 @@ class Rows:
         return bool(np.any(self.holding(guard, name) & ~self.allowed(name, guard[name])))
 
     def guards(self, guard: Guard, name: str) -> bool:
-        """Likewise, where a head that is undefined may have any value."""
-        wary = {other: values | {UNDEFINED} for other, values in guard.items() if other != name}
-        return bool(np.any(self.holding(wary) & ~self.allowed(name, guard[name])))
+        """The same, if an undefined head could have any value."""
+        cautious = {other: values | {UNDEFINED} for other, values in guard.items() if other != name}
+        return bool(np.any(self.holding(cautious) & ~self.allowed(name, guard[name])))
 
 
-def rows_of(
-    states: Used | Iterable[Mapping[str, Any]], variable: str, old: Any, rules: Sequence[Rule]
-) -> Rows:
-    """The assignments that matter to the rules of a variable with one old value."""
-    if isinstance(states, Used):
-        return _rows_of_used(states, variable, old, rules)
+def rows_of(states: ObservedStates, variable: str, old: Any, rules: Sequence[Rule]) -> Assignments:
+    """The assignments that the rules of a variable with one old value depend on."""
+    if isinstance(states, Observation):
+        return _observed_rows(states, variable, old, rules)
     names = dict.fromkeys([variable, *(name for rule in rules for name, _ in rule.guard)])
     chosen = [state for state in states if state[variable] == old]
     values = {name: list(dict.fromkeys(state[name] for state in chosen)) for name in names}
     codes = {name: {value: code for code, value in enumerate(values[name])} for name in names}
-    return Rows(
+    return Assignments(
         {name: np.asarray([codes[name][s[name]] for s in chosen], np.intp) for name in names},
         values,
     )
 
 
-def _rows_of_used(used: Used, variable: str, old: Any, rules: Sequence[Rule]) -> Rows:
-    found = used.states.get(variable)
+def _observed_rows(
+    used: Observation, variable: str, old: Any, rules: Sequence[Rule]
+) -> Assignments:
+    states = used.states.get(variable)
     read = {name for rule in rules for name, _ in rule.guard}
-    if found is None or not read <= set(found.variables):
-        missing = sorted(read - set(found.variables if found is not None else ()))
+    if states is None or not read <= set(states.variables):
+        missing = sorted(read - set(states.variables if states is not None else ()))
         raise WeftError(
-            f"the rules of '{variable}' read {', '.join(missing) or 'what'} was not observed",
+            f"the rules of '{variable}' read {', '.join(missing) or 'variables'}, not observed",
             subject=used.program.name,
-            remedy="Observe the program that has these rules, or give whole assignments",
+            remedy="Observe the program that has these rules, or give complete assignments",
         )
-    chosen = found.column(variable) == code_values(found.variables[variable]).index(old)
-    columns = {name: found.column(name)[chosen] for name in found.variables}
-    return Rows(columns, {name: code_values(found.variables[name]) for name in found.variables})
+    chosen = states.column(variable) == code_values(states.variables[variable]).index(old)
+    columns = {name: states.column(name)[chosen] for name in states.variables}
+    values = {name: code_values(each) for name, each in states.variables.items()}
+    return Assignments(columns, values)
 
 
 def as_guard(rule: Rule) -> Guard:
-    """The guard of a rule, for looking things up; the old value is not in it."""
+    """The guard of a rule as a mapping; the old value is not part of it."""
     return {name: frozenset(values) for name, values in rule.guard}
 
 
-def overlap(one: Guard, other: Guard) -> bool:
-    """Whether two guards are true together in some assignment, one of D or not."""
-    return all(one[name] & other[name] for name in one.keys() & other.keys())
+def overlap(first: Guard, second: Guard) -> bool:
+    """Whether some assignment, in D or not, satisfies both guards."""
+    return all(first[name] & second[name] for name in first.keys() & second.keys())
 
 
-class Group:
-    """Rules of one variable and old value, from which rules and constraints are removed.
+class RuleGroup:
+    """The rules of one variable and old value, from which rules and constraints are removed.
 
     Attributes:
-        rules: the rules as they were.
-        guards: what is left of the guard of each; None if the whole rule is gone.
+        rules: the rules before removals.
+        guards: the constraints that each rule still has; None if the whole rule is removed.
     """
 
-    def __init__(self, rules: Sequence[Rule], rows: Rows, reading: Reading) -> None:
+    def __init__(self, rules: Sequence[Rule], rows: Assignments, reading: Reading) -> None:
         self.rules, self.rows, self.reading = rules, rows, reading
         self.guards: list[Guard | None] = [as_guard(rule) for rule in rules]
         self._held: list[Bools | None] = [rows.holding(as_guard(rule)) for rule in rules]
@@ -249,17 +252,17 @@ class Group:
             self._held[place] = self.rows.holding(guard)
 
     def _written(self, place: int) -> Bools:
-        """Where other rules hold and write what this one writes, so that it makes no difference."""
-        found: Bools = np.zeros(self.rows.count, np.bool_)
+        """Where other rules hold and write the same value, so that this one makes no difference."""
+        written: Bools = np.zeros(self.rows.count, np.bool_)
         for other, held in enumerate(self._held):
             if other != place and held is not None:
                 if self.rules[other].new == self.rules[place].new:
-                    found |= held
-        return found
+                    written |= held
+        return written
 
 
-def _offences(group: Group) -> Iterator[Offence]:
-    """What can be removed from the rules of a group, rule by rule."""
+def _offences(group: RuleGroup) -> Iterator[Offence]:
+    """The rules and constraints of a group that can be removed."""
     for place, rule in enumerate(group.rules):
         if group.can_go(place):
             yield Offence(rule)
@@ -269,6 +272,6 @@ def _offences(group: Group) -> Iterator[Offence]:
 
 
 def apart_without(guard: Guard, name: str, others: Iterable[Guard]) -> bool:
-    """Whether a guard excludes the others also without one of its constraints."""
+    """Whether a guard still excludes the others without one of its constraints."""
     rest = {other: values for other, values in guard.items() if other != name}
     return not any(overlap(rest, other) for other in others)

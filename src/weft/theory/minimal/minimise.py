@@ -1,15 +1,14 @@
 """The minimal version of a program with respect to a training set (ALTA paper, section 3.2, C.2).
 
-Rules that never fired go, and so do tokens and positions that never occurred. That is the paper's
-procedure. Its definition 1 asks for more, which the paper assumes and does not check: that no
-constraint of a rule is unnecessary. With `constraints=True` those go too.
-
-    rules         the paper's procedure: what fired is kept as it is
-    constraints   definition 1 in full: what fired is kept, shortened by what training does not need
+Rules that never fired are removed, and so are tokens and positions that never occurred. That is the
+paper's procedure. Its definition 1 also requires that no constraint of a rule is unnecessary, which
+the paper assumes and does not check. With `constraints=True`, unnecessary constraints are removed
+as well.
 
 On the training set the minimal program does what the program does, at every layer. What it does on
-other inputs is the prediction. Rules that lost constraints may overlap on other inputs (see the
-readings in `definition`); in a state in which two of them disagree, the minimal program fails.
+other inputs is the prediction. Rules without some of their constraints may overlap on other inputs
+(see the readings in `minimality`); in a state in which two of them disagree, the minimal program
+fails.
 """
 
 from __future__ import annotations
@@ -22,21 +21,27 @@ from weft.interpreter.inputs import Inputs
 from weft.language.program import Program, as_program
 from weft.language.ranges import UNDEFINED
 from weft.language.rules import Rule
-from weft.theory.minimal.antecedents import Order, documented, seeded, shortened
-from weft.theory.minimal.fired import Form, all_rules, fired_resets, fired_rules
 from weft.theory.minimal.minimality import Reading
-from weft.theory.minimal.observation import Used, observe
+from weft.theory.minimal.observation import (
+    Form,
+    Observation,
+    all_rules,
+    fired_resets,
+    fired_rules,
+    observe,
+)
 from weft.theory.minimal.restriction import MinimalProgram, restrict
+from weft.theory.minimal.shortening import Order, documented, seeded, shortened
 
 
 @dataclass(frozen=True)
 class Dropped:
-    """Something that the minimal program does not have.
+    """Something that the minimal program leaves out.
 
     Attributes:
         kind: `rule`, `reset`, `constraint`, `token` or `position`.
-        what: what it is, as people write it.
-        why: why it went.
+        what: the rule, constraint, token or position, as text.
+        why: why it was dropped.
     """
 
     kind: str
@@ -46,21 +51,21 @@ class Dropped:
 
 @dataclass(frozen=True)
 class Minimal:
-    """A minimal program, and what was left out.
+    """A minimal program and how it was made.
 
     Attributes:
         program: the minimal program; it runs and compiles like any other.
-        used: what the program used over the training set.
+        used: what the program uses over the training set.
         form: whether rules have one value per constraint (`single`) or sets.
-        fired: the rules that fired, before anything was taken from them.
+        fired: the rules that fired, before constraints were removed.
         resets: the resets of heads that fired.
-        kept: the fired rules that stay, each with what is left of it.
-        order: in which order constraints were tried; empty if they were not.
-        reading: of definition 1, by which constraints went.
+        kept: the fired rules that stay, each with its shortened form.
+        order: the order in which constraints were tried; empty if they were not.
+        reading: the reading of definition 1 by which constraints were removed.
     """
 
     program: MinimalProgram
-    used: Used
+    used: Observation
     form: Form
     fired: tuple[Rule, ...]
     resets: tuple[Rule, ...]
@@ -70,42 +75,42 @@ class Minimal:
 
     @property
     def rules(self) -> tuple[Rule, ...]:
-        """The rules that are left, as they are left."""
-        return tuple(left for _, left in self.kept)
+        """The rules of the minimal program."""
+        return tuple(rule for _, rule in self.kept)
 
     @property
     def original(self) -> Program:
-        """The program that it comes from."""
+        """The program that was minimised."""
         return self.program.original
 
     @property
     def count(self) -> int:
-        """How many rules it has, as the paper counts: those that fired, resets among them."""
+        """How many rules it has, as the paper counts them: including resets that fired."""
         return len(self.rules) + len(self.resets)
 
     @property
     def shortenings(self) -> Iterator[tuple[Rule, tuple[str, ...]]]:
         """The rules that lost constraints, with the variables that they no longer test."""
-        for rule, left in self.kept:
-            kept = {name for name, _ in left.guard}
+        for rule, short in self.kept:
+            kept = {name for name, _ in short.guard}
             gone = tuple(name for name, _ in rule.guard if name not in kept)
             if gone:
                 yield rule, gone
 
     def dropped(self) -> Iterator[Dropped]:
-        """All that was left out, and why; rules come last, since they can be very many."""
+        """Everything that was dropped, and why; rules come last, since there can be very many."""
         variables = self.original.variables
         for number in sorted(_token_numbers(self.original) - self.used.tokens):
             token = str(self.original.vocabulary.name(number))
             yield Dropped("token", token, "it occurs in no training input")
         for position in range(self.used.positions, _positions(self.original)):
-            yield Dropped("position", str(position), "no training input is so long")
+            yield Dropped("position", str(position), "no training input is that long")
         for rule, gone in self.shortenings:
             for name in gone:
                 yield Dropped(
                     "constraint",
                     f"{name} in `{rule.show(variables)}`",
-                    "no state of training satisfies all of the rule but this",
+                    "no training state satisfies all of the rule but this",
                 )
         stay = {rule for rule, _ in self.kept}
         for rule in self.fired:
@@ -137,13 +142,13 @@ def minimal_program(
 
     Args:
         program: a program, or its class.
-        inputs: what it is trained on: text for its `encode`, or tokens.
-        constraints: whether constraints that training does not need go as well (definition 1).
-        reading: of definition 1; by `weights` and `logic`, theorem 2 holds (see `definition`).
+        inputs: the training inputs: text for its `encode`, or tokens.
+        constraints: whether to remove constraints that training does not need (definition 1).
+        reading: the reading of definition 1; theorem 2 holds for `weights` and `logic`.
         form: `single` for one value per constraint, as in the paper; `sets` for rules as derived.
         seed: the order in which constraints are tried; None for the documented one.
-        tries: try so many orders and take the first one that leaves the fewest constraints.
-        layers: how many layers to run, where the program does not say.
+        tries: how many orders to try; the first that leaves the fewest constraints is taken.
+        layers: how many layers to run, for a program that does not halt.
 
     Example:
         >>> import weft
@@ -166,28 +171,28 @@ def minimal_program(
     kept, order = tuple((rule, rule) for rule in fired), ""
     if constraints:
         kept, order = _fewest(fired, used, reading, seed, tries)
-    left = restrict(program, [rule for _, rule in kept], used.tokens, used.positions)
-    return Minimal(left, used, form, fired, fired_resets(used), kept, order, reading)
+    minimal = restrict(program, [rule for _, rule in kept], used.tokens, used.positions)
+    return Minimal(minimal, used, form, fired, fired_resets(used), kept, order, reading)
 
 
 Pairs = tuple[tuple[Rule, Rule], ...]
 
 
 def _fewest(
-    fired: tuple[Rule, ...], used: Used, reading: Reading, seed: int | None, tries: int
+    fired: tuple[Rule, ...], used: Observation, reading: Reading, seed: int | None, tries: int
 ) -> tuple[Pairs, str]:
-    """The shortest rules of several orders, and the order that they come from."""
+    """The shortest rules over several orders, and the order that gives them."""
     first: tuple[Order, str] = (documented, "documented")
     start = 0
     if seed is not None:
         first, start = (seeded(seed), f"seed {seed}"), seed + 1
     orders = [first, *((seeded(n), f"seed {n}") for n in range(start, start + tries - 1))]
-    found = [(shortened(fired, used, order, reading=reading), name) for order, name in orders]
-    return min(found, key=lambda each: count_constraints(tuple(left for _, left in each[0])))
+    results = [(shortened(fired, used, order, reading=reading), name) for order, name in orders]
+    return min(results, key=lambda each: count_constraints(tuple(rule for _, rule in each[0])))
 
 
 def count_constraints(rules: tuple[Rule, ...]) -> int:
-    """How many constraints rules have, their old values not counted."""
+    """How many constraints rules have, not counting old values."""
     return sum(len(rule.guard) for rule in rules)
 
 
@@ -195,11 +200,11 @@ def _check_defined(program: Program, rule: Rule) -> None:
     for name, values in rule.guard:
         if UNDEFINED in values:
             raise WeftError(
-                f"a rule fires where the head '{name}' is undefined, which no rule can test: "
+                f"a rule fires if the head '{name}' is undefined, which no rule can test: "
                 f"`{rule.show(program.variables)}`",
                 subject=program.name,
                 where=rule.where,
-                remedy=f"Read '{name}' only after the test that makes sure of it",
+                remedy=f"Read '{name}' only after a test that ensures that it is defined",
             )
 
 
@@ -208,6 +213,6 @@ def _token_numbers(program: Program) -> set[int]:
 
 
 def _positions(program: Program) -> int:
-    """How many positions have initial values of their own; 0 where none has."""
+    """How many positions have their own initial values; 0 if none has."""
     named = any(variable.position is not None for variable in program.variables.values())
     return (program.definition.positions or 0) if named else 0

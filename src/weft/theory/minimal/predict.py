@@ -12,10 +12,10 @@ from typing import Any
 from weft.errors import WeftError
 from weft.language.program import Program, as_program
 from weft.programs import program as program_named
-from weft.theory.minimal.fired import Form
 from weft.theory.minimal.generalisation import generalises
 from weft.theory.minimal.minimality import Reading
 from weft.theory.minimal.minimise import minimal_program
+from weft.theory.minimal.observation import Form
 from weft.theory.minimal.report import Prediction
 from weft.theory.minimal.splits import split_inputs
 
@@ -62,10 +62,10 @@ def predict(
         True
     """
     name = program if isinstance(program, str) else ""
-    made = program_named(program) if isinstance(program, str) else as_program(program)
-    title, inputs = _inputs(made, name, train, "train", examples, testing=False)
+    chosen = program_named(program) if isinstance(program, str) else as_program(program)
+    title, inputs = _inputs(chosen, name, train, "train", examples, testing=False)
     minimal = minimal_program(
-        made,
+        chosen,
         inputs,
         constraints=constraints,
         reading=reading,
@@ -77,9 +77,9 @@ def predict(
     outcomes = []
     for number, test in enumerate(tests, 1):
         unnamed = "test" if number == 1 else f"test {number}"
-        test_title, given = _inputs(made, name, test, unnamed, test_examples, testing=True)
+        test_title, given = _inputs(chosen, name, test, unnamed, test_examples, testing=True)
         outcomes.append((test_title, generalises(minimal, given, layers=layers)))
-    return Prediction(name or made.name, minimal, title, tuple(outcomes))
+    return Prediction(name or chosen.name, minimal, title, tuple(outcomes))
 
 
 def _inputs(

@@ -8,25 +8,25 @@ from itertools import islice
 from typing import Any
 
 from weft.statistics import Share, warnings
-from weft.theory.minimal.antecedents import kept_apart
-from weft.theory.minimal.fired import all_rules, fired_resets
 from weft.theory.minimal.generalisation import Generalisation
 from weft.theory.minimal.minimality import READINGS
 from weft.theory.minimal.minimise import Minimal, count_constraints
+from weft.theory.minimal.observation import all_rules, fired_resets
+from weft.theory.minimal.shortening import kept_apart
 
-MOST = 1_000_000
-"""How many rules of a program are counted one by one."""
+MAX_COUNTED = 1_000_000
+"""Rules of a program are counted up to this many; beyond, the cell is empty."""
 
 
 @dataclass(frozen=True)
-class Table:
+class TextTable:
     """A table of text; all columns but the first are numbers."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
 
     def markdown(self) -> str:
-        """The table as Markdown has it."""
+        """The table in Markdown."""
         lines = [self.columns, ("---", *("---:" for _ in self.columns[1:])), *self.rows]
         return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
@@ -62,26 +62,26 @@ class Prediction:
     def __str__(self) -> str:
         return self.markdown()
 
-    def parts(self) -> Table:
-        """What the program has, what training leaves, and what each test wants."""
+    def parts(self) -> TextTable:
+        """Counts for the program, for what training leaves of it, and for what each test needs."""
         wants = [f"{test} wants" for test, _ in self.tests]
         beyond = ["beyond training"] * len(self.tests)
         paired = tuple(word for pair in zip(wants, beyond, strict=True) for word in pair)
         rows = [_cells(row) for row in self._counts()]
-        return Table(("", "program", "training leaves", *paired), tuple(rows))
+        return TextTable(("", "program", "training leaves", *paired), tuple(rows))
 
     def _counts(self) -> list[tuple[str, Sequence[int | None]]]:
-        found, used, program = self.minimal, self.minimal.used, self.minimal.original
-        total = sum(1 for _ in islice(all_rules(program, found.form), MOST + 1))
+        minimal, used, program = self.minimal, self.minimal.used, self.minimal.original
+        total = sum(1 for _ in islice(all_rules(program, minimal.form), MAX_COUNTED + 1))
         rows: list[tuple[str, Sequence[int | None]]] = [
             (
                 "rules",
-                [total if total <= MOST else None, len(found.rules)]
+                [total if total <= MAX_COUNTED else None, len(minimal.rules)]
                 + [n for _, g in self.tests for n in (len(g.wanted), len(g.missing))],
             ),
             (
                 "resets",
-                [len(program.rules.resets), len(found.resets)]
+                [len(program.rules.resets), len(minimal.resets)]
                 + [
                     n
                     for _, g in self.tests
@@ -99,15 +99,15 @@ class Prediction:
             wanted = [g.used.positions for _, g in self.tests]
             each = [n for pair in zip(wanted, longer, strict=True) for n in pair]
             rows.append(("positions", [program.definition.positions, used.positions, *each]))
-        if found.order:
-            before, after = count_constraints(found.fired), count_constraints(found.rules)
+        if minimal.order:
+            before, after = count_constraints(minimal.fired), count_constraints(minimal.rules)
             rows.append(("constraints", [before, after, *[None] * 2 * len(self.tests)]))
         return rows
 
-    def outcomes(self) -> Table:
+    def outcomes(self) -> TextTable:
         """How the minimal program does on each test."""
         columns = ("test", "inputs", "right", "covered", "wrong", "not halted", "failed")
-        return Table(
+        return TextTable(
             columns,
             tuple(
                 (
@@ -127,51 +127,51 @@ class Prediction:
         )
 
     def sentences(self) -> list[str]:
-        """The same in words."""
-        found = self.minimal
+        """The prediction in words."""
+        minimal = self.minimal
         first = (
-            f"{self.name}: {len(found.used.inputs):,} training inputs ({self.train}) leave "
-            f"{found.count:,} rules, {len(found.resets):,} of them resets of heads."
+            f"{self.name}: {len(minimal.used.inputs):,} training inputs ({self.train}) leave "
+            f"{minimal.count:,} rules, {len(minimal.resets):,} of them resets of heads."
         )
-        told = [first]
-        if found.order:
-            told += self._full()
+        sentences = [first]
+        if minimal.order:
+            sentences += self._full()
         for test, g in self.tests:
             verdict = "solves" if g.solved else "does not solve"
             right = Share(g.right, len(g.outcomes))
-            told.append(
+            sentences.append(
                 f"The minimal program {verdict} {test}: {g.right:,} of {right.count:,} right, "
                 f"{right.short}."
             )
-        return told
+        return sentences
 
     def _full(self) -> list[str]:
-        """What definition 1 took from the rules that fired, and by which reading."""
-        found = self.minimal
-        gone = count_constraints(tuple(rule for rule, _ in found.kept))
-        gone -= count_constraints(found.rules)
-        told = [
-            f"Definition 1 by the reading '{found.reading}': {READINGS[found.reading]}.",
-            f"Of their constraints {gone:,} went, in the order '{found.order}'.",
+        """How many constraints definition 1 removed, and by which reading."""
+        minimal = self.minimal
+        gone = count_constraints(tuple(rule for rule, _ in minimal.kept))
+        gone -= count_constraints(minimal.rules)
+        sentences = [
+            f"Definition 1 by the reading '{minimal.reading}': {READINGS[minimal.reading]}.",
+            f"Of their constraints {gone:,} went, in the order '{minimal.order}'.",
         ]
-        if found.reading == "exclusive":
-            apart = len(kept_apart(found.rules, found.used))
-            told[1] = told[1][:-1] + (
+        if minimal.reading == "exclusive":
+            apart = len(kept_apart(minimal.rules, minimal.used))
+            sentences[1] = sentences[1][:-1] + (
                 f"; {apart:,} stay only because two rules would overlap without them."
             )
             if apart:
-                told.append("By this reading, theorem 2 need not hold for these rules.")
-        if found.reading == "logic":
-            dropped = len(found.fired) - len(found.kept)
-            told.append(f"{dropped:,} rules went, since others write the same where they fire.")
-        return told
+                sentences.append("By this reading, theorem 2 need not hold for these rules.")
+        if minimal.reading == "logic":
+            dropped = len(minimal.fired) - len(minimal.kept)
+            sentences.append(f"{dropped:,} rules were removed: others write the same if they fire.")
+        return sentences
 
     def warnings(self) -> list[str]:
-        """What to bear in mind when reading the tests."""
+        """Caveats about the sizes of the test sets."""
         return warnings((test, Share(g.right, len(g.outcomes))) for test, g in self.tests)
 
     def markdown(self) -> str:
-        """The whole report as Markdown."""
+        """The report as Markdown."""
         parts = ["\n".join(self.sentences()), self.parts().markdown()]
         if self.tests:
             parts.append(self.outcomes().markdown())
@@ -179,24 +179,24 @@ class Prediction:
         return "\n\n".join(parts)
 
     def as_json(self, examples: int = 5) -> dict[str, Any]:
-        """The whole report for scripts, with some examples of what went wrong."""
-        found = self.minimal
-        variables = found.original.variables
+        """The report as plain values, with some examples of wrong answers."""
+        minimal = self.minimal
+        variables, name = minimal.original.variables, minimal.original.vocabulary.name
         return {
             "program": self.name,
-            "form": found.form,
-            "train": {"split": self.train, "inputs": len(found.used.inputs)},
-            "rules": len(found.rules),
-            "resets": len(found.resets),
-            "tokens": [str(found.original.vocabulary.name(n)) for n in sorted(found.used.tokens)],
-            "positions": found.used.positions,
+            "form": minimal.form,
+            "train": {"split": self.train, "inputs": len(minimal.used.inputs)},
+            "rules": len(minimal.rules),
+            "resets": len(minimal.resets),
+            "tokens": [str(name(number)) for number in sorted(minimal.used.tokens)],
+            "positions": minimal.used.positions,
             "constraints": {
-                "fired": count_constraints(found.fired),
-                "left": count_constraints(found.rules),
-                "order": found.order or None,
-                "reading": found.reading if found.order else None,
+                "fired": count_constraints(minimal.fired),
+                "left": count_constraints(minimal.rules),
+                "order": minimal.order or None,
+                "reading": minimal.reading if minimal.order else None,
             },
-            "kept": [rule.show(variables) for rule in found.rules],
+            "kept": [rule.show(variables) for rule in minimal.rules],
             "tests": [self._test_as_json(test, g, examples) for test, g in self.tests],
         }
 

@@ -1,12 +1,11 @@
-"""The minimal program: a Program again, with the rules that are left and initialisers that know
-only what was seen (ALTA paper, appendix C.2).
+"""The minimal program as a `Program`: some of the rules, and initialisers that know only what was
+seen in training (ALTA paper, appendix C.2).
 
     "We restrict the variable initialization functions of the minimal program to output default
     values for variables outside of this minimal set of observed token IDs and positions."
 
-Where no rule holds, a variable keeps its value: the program says something about every input, right
-or wrong. Where two rules hold and disagree, the step fails. Heads are cleared after every layer
-whatever was seen: that belongs to the language.
+If no rule holds, a variable keeps its value, so the program answers every input, right or wrong. If
+two rules hold and disagree, the step fails. Heads are cleared after every layer, as always.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from weft.language.stream import Stream
 
 @dataclass(frozen=True)
 class OnlySeen:
-    """An initialiser that gives a default for what was not seen in training."""
+    """An initialiser that returns a default for what was not seen in training."""
 
     initialise: Callable[[Any], Any]
     seen: Container[Any]
@@ -35,7 +34,7 @@ class OnlySeen:
 
 
 def default_value(range_: Range) -> Value:
-    """What an unseen token or position initialises: 0 as in ALTA, or what is nearest to it."""
+    """The initial value for an unseen token or position: 0 as in ALTA, or what is nearest to it."""
     if isinstance(range_, Number):
         return range_.nearest(0.0)
     if isinstance(range_, Subset):
@@ -44,13 +43,13 @@ def default_value(range_: Range) -> Value:
 
 
 class MinimalProgram(Program):
-    """A program that is left with some of its rules. Made by `minimal`."""
+    """A program with only some of its rules; `restrict` makes it."""
 
     original: Program
 
     @property
     def name(self) -> str:
-        """That of the program it comes from, with `Minimal` before it."""
+        """The name of the original program, prefixed with `Minimal`."""
         return f"Minimal{self.original.name}"
 
     def encode(self, text: str) -> Sequence[Any]:
@@ -67,18 +66,18 @@ class MinimalProgram(Program):
 
     @property
     def has_task(self) -> bool:
-        """Whether the program that it comes from says what it should compute."""
+        """Whether the original program says what it should compute."""
         return self.original.has_task
 
 
-WORDS = ("tokens", "positions", "causal", "stop", "layers", "max_layers")
-"""Attributes that are the same as in the original."""
+ATTRIBUTES = ("tokens", "positions", "causal", "stop", "layers", "max_layers")
+"""Attributes copied from the original program."""
 
 
 def restrict(
     original: Program, rules: Iterable[Rule], tokens: Container[int], positions: int
 ) -> MinimalProgram:
-    """The program with these rules, which has seen these tokens and so many positions."""
+    """The program with these rules, which has seen these tokens and this many positions."""
     numbers = original.vocabulary.numbers
     seen = {name for name, number in numbers.items() if number in tokens} if numbers else tokens
     variables = {
@@ -86,7 +85,7 @@ def restrict(
         for name, variable in original.variables.items()
     }
     program: MinimalProgram = object.__new__(MinimalProgram)
-    given = {word: getattr(original, word) for word in WORDS} | {
+    given = {word: getattr(original, word) for word in ATTRIBUTES} | {
         "original": original,
         "step_function": None,
         "listed_rules": RuleSet(variables, rules, partial=True),

@@ -1,13 +1,13 @@
-"""Training and test inputs of a program, by what one writes on the command line.
+"""Training and test inputs of a program, as they are named on the command line.
 
     longer                       a split of the task that the program solves, or of its own samples
     addition(digits=3):train     a split of a task with these parameters
     length<=20, length=21..40    random inputs of the program's own `sample`, by number of tokens
-    inputs.txt                   a file with an input a line, packed by gzip or not
+    inputs.txt                   a file with one input per line, or such a file compressed by gzip
 
-Of a task whose test set was published, as SCAN's, all examples are taken; of others, so many as are
-asked for. Training inputs are drawn as for training a model, test inputs as for testing one, so the
-two never share an input that is held out.
+If a task's test set was published, as SCAN's was, all its examples are taken; otherwise as many as
+requested. Training inputs are drawn as for training a model, test inputs as for testing one, so no
+held-out input is trained on.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from weft.tasks import Task, solved_by, task
 from weft.tasks.program_output import ProgramOutput, own_parameters
 from weft.tasks.scan import Scan
 
-LENGTH = re.compile(r"length\s*(?:<=\s*(?P<most>\d+)|=\s*(?P<low>\d+)(?:\.\.(?P<high>\d+))?)")
+LENGTH = re.compile(r"length\s*(?:<=\s*(?P<max>\d+)|=\s*(?P<low>\d+)(?:\.\.(?P<high>\d+))?)")
 NAMED = re.compile(r"(?:(?P<task>[\w-]+)(?:\((?P<arguments>.*)\))?:)?(?P<split>[\w-]+)")
 FORMS = "a split as in train, a task's as in addition(digits=3):train, length<=20, or a file"
 
@@ -42,7 +42,7 @@ def split_inputs(
         name: what the program is called in the library, by which its task is found.
         written: the split; see this module.
         size: how many inputs to draw.
-        testing: whether they are drawn as a test set.
+        testing: whether to draw a test set.
         seed: another seed draws other inputs.
 
     Example:
@@ -59,9 +59,9 @@ def split_inputs(
         return _sampled(program, by_length, size, seed)
     named = NAMED.fullmatch(text)
     if named is None:
-        raise WeftError(f"'{written}' is no split", remedy=f"Give {FORMS}")
-    made = _task(name, named["task"], named["arguments"], written)
-    return list(_drawn(made, named["split"], size, testing, seed))
+        raise WeftError(f"'{written}' is not a split", remedy=f"Give {FORMS}")
+    chosen = _task(name, named["task"], named["arguments"], written)
+    return list(_drawn(chosen, named["split"], size, testing, seed))
 
 
 def _task(name: str, wanted: str | None, arguments: str | None, written: str) -> Task:
@@ -84,24 +84,24 @@ def _parameters(arguments: str, written: str) -> dict[str, Any]:
 
 
 def _drawn(
-    made: Task, split: str, size: int, testing: bool, seed: int
+    chosen: Task, split: str, size: int, testing: bool, seed: int
 ) -> Sequence[str | Sequence[Any]]:
-    """Questions of a task as text, or as a program's tokens; all where they were published."""
-    if split not in made.splits:
+    """Questions of a task as text, or as a program's tokens; all of them if they were published."""
+    if split not in chosen.splits:
         raise WeftError(
             f"it has no split '{split}'",
-            subject=f"task {made.name}",
-            remedy=did_you_mean(split, list(made.splits)).capitalize(),
+            subject=f"task {chosen.name}",
+            remedy=did_you_mean(split, list(chosen.splits)).capitalize(),
         )
-    if isinstance(made, Scan):
-        return list(dict.fromkeys(getattr(made.commands, split)))
-    batch = made.test_set(split, size) if testing else made.batch(split, seed, 0, size)
-    return made.asked(batch)
+    if isinstance(chosen, Scan):
+        return list(dict.fromkeys(getattr(chosen.commands, split)))
+    batch = chosen.test_set(split, size) if testing else chosen.batch(split, seed, 0, size)
+    return chosen.asked(batch)
 
 
 def _sampled(program: Program, by: re.Match[str], size: int, seed: int) -> list[Sequence[Any]]:
     low = int(by["low"] or 1)
-    high = int(by["most"] or by["high"] or low)
+    high = int(by["max"] or by["high"] or low)
     if not 1 <= low <= high:
         raise WeftError(f"no input has '{by[0]}'", remedy="Give lengths from 1, as in length=3..20")
     return list(random_inputs(program, random.Random(seed), size, low, high))

@@ -1,18 +1,18 @@
-"""Constraints that are not needed, and the minimal forms that a rule set has.
+"""Removing constraints that are not needed, and all minimal forms of a rule set.
 
-What can go is decided by definition 1 in one of its readings (`definition`). By `weights` and
-`exclusive`, a constraint that is needed stays needed when others go, since the rule then lets more
-states through; one pass over all constraints leaves a minimal rule set. By `logic`, what another
-rule comes to write may free a constraint or a whole rule, so passes are repeated until nothing
-goes. By `logic` and `exclusive` the result depends on the order; by `weights`, rules do not depend
-on each other, only the constraints of one rule do:
+A reading of definition 1 (`minimality`) decides what can be removed. For `weights` and `exclusive`,
+a constraint that is needed stays needed when others are removed, since the rule then admits more
+states; so one pass over all constraints leaves a minimal rule set. For `logic`, what another rule
+writes after a removal may make a constraint or a whole rule unnecessary, so passes are repeated
+until nothing changes. The result depends on the order; for `weights`, only on that within each
+rule:
 
     documented   rule by rule in the order of the program, constraints from the last to the first:
                  what the step reads first stays
-    seeded       all constraints of all rules in an order drawn from a seed
+    seeded       all constraints of all rules in a random order
 
-Rules of different variables, or with different old values, never meet, so all minimal forms of a
-rule set are the combinations of those of its groups.
+Rules of different variables, or with different old values, never hold together, so the minimal
+forms of a rule set are the combinations of those of its groups.
 """
 
 from __future__ import annotations
@@ -28,13 +28,20 @@ import numpy as np
 
 from weft.errors import WeftError
 from weft.language.rules import Rule
-from weft.theory.minimal.minimality import Group, Reading, Rows, as_guard, grouped, rows_of
-from weft.theory.minimal.observation import Used
+from weft.theory.minimal.minimality import (
+    Assignments,
+    ObservedStates,
+    Reading,
+    RuleGroup,
+    as_guard,
+    grouped,
+    rows_of,
+)
+from weft.theory.minimal.observation import Observation
 
-MOST = 20_000
-"""The most rule sets of a group that are looked at in search of all minimal forms."""
+MAX_FORMS = 20_000
+"""How many rule sets of a group are searched for minimal forms."""
 
-States = Used | Iterable[Mapping[str, Any]]
 Order = Callable[[Sequence[Rule]], Iterable[tuple[int, str]]]
 
 
@@ -46,28 +53,28 @@ def documented(rules: Sequence[Rule]) -> Iterator[tuple[int, str]]:
 
 
 def seeded(seed: int) -> Order:
-    """All constraints in an order drawn from a seed; another one for every group."""
+    """All constraints in a random order, different for every group."""
     rng = random.Random(seed)
 
     def order(rules: Sequence[Rule]) -> list[tuple[int, str]]:
-        found = list(documented(rules))
-        rng.shuffle(found)
-        return found
+        constraints = list(documented(rules))
+        rng.shuffle(constraints)
+        return constraints
 
     return order
 
 
 def shortened(
     rules: Iterable[Rule],
-    states: States,
+    states: ObservedStates,
     order: Order = documented,
     *,
     reading: Reading = "weights",
 ) -> tuple[tuple[Rule, Rule], ...]:
-    """Each rule that stays, with what is left of it; together they are minimal.
+    """Remove rules and constraints until the rest is minimal; return (rule, shortened rule) pairs.
 
-    Rules that never fire go. By `logic` a rule also goes if others write the same wherever it
-    fires.
+    Rules that never fire are removed. For `logic`, so is a rule if others write the same wherever
+    it fires.
 
     Example:
         >>> import weft
@@ -80,47 +87,47 @@ def shortened(
         done_left = 1, parity_left = 1 => parity: 1 -> 0
         done_left = 1 => done: 0 -> 1
     """
-    states = states if isinstance(states, Used) else list(states)
+    states = states if isinstance(states, Observation) else list(states)
     pairs: dict[Rule, Rule] = {}
     given = [rule for rule in rules if not rule.is_reset]
     for (name, old), group in grouped(given).items():
         rows = rows_of(states, name, old, group)
         fired = [rule for rule in group if np.any(rows.holding(as_guard(rule)))]
-        left = _shortened(Group(fired, rows, reading), order)
-        pairs |= {rule: _cut(rule, kept) for rule, kept in zip(fired, left, strict=True) if kept
-                  is not None}  # fmt: skip
+        guards = _shortened(RuleGroup(fired, rows, reading), order)
+        kept = ((rule, names) for rule, names in zip(fired, guards, strict=True))
+        pairs |= {rule: _cut(rule, names) for rule, names in kept if names is not None}
     return tuple((rule, pairs[rule]) for rule in given if rule in pairs)
 
 
-def _shortened(group: Group, order: Order) -> Sequence[Iterable[str] | None]:
-    """The names of the constraints that stay, rule by rule; None for a rule that goes."""
-    tried = list(order(group.rules))
-    gone = True
-    while gone:
-        gone = False
-        for place, name in tried:
+def _shortened(group: RuleGroup, order: Order) -> Sequence[Iterable[str] | None]:
+    """The names of the constraints that each rule keeps; None for a rule that is removed."""
+    constraints = list(order(group.rules))
+    changed = True
+    while changed:
+        changed = False
+        for place, name in constraints:
             guard = group.guards[place]
             if guard is not None and name in guard and group.can_go(place, name):
                 group.remove(place, name)
-                gone = True
+                changed = True
         if group.reading != "logic":
-            break  # one pass is enough, and a rule that fires never goes
+            break  # one pass is enough, and a rule that fires is never removed
         for place, guard in enumerate(group.guards):
             if guard is not None and group.can_go(place):
                 group.remove(place)
-                gone = True
+                changed = True
     return group.guards
 
 
 def _cut(rule: Rule, kept: Iterable[str]) -> Rule:
-    """The rule with some of its constraints."""
+    """The rule with only some of its constraints."""
     names = set(kept)
     guard = tuple((name, values) for name, values in rule.guard if name in names)
     return Rule(guard, rule.variable, rule.old, rule.new, rule.where)
 
 
 @dataclass(frozen=True)
-class Forms:
+class MinimalForms:
     """All minimal forms of a rule set: the combinations of those of its groups.
 
     Attributes:
@@ -137,8 +144,10 @@ class Forms:
             yield tuple(rule for rules in chosen for rule in rules)
 
 
-def minimal_forms(rules: Iterable[Rule], states: States, *, reading: Reading = "weights") -> Forms:
-    """All minimal rule sets that are left when rules and constraints go one by one.
+def minimal_forms(
+    rules: Iterable[Rule], states: ObservedStates, *, reading: Reading = "weights"
+) -> MinimalForms:
+    """All minimal rule sets that removing rules and constraints one by one can lead to.
 
     Example:
         >>> from weft import Rule
@@ -147,27 +156,27 @@ def minimal_forms(rules: Iterable[Rule], states: States, *, reading: Reading = "
         >>> [form[0].guard for form in minimal_forms([both], states)]
         [(('a', (1,)),), (('b', (1,)),)]
     """
-    states = states if isinstance(states, Used) else list(states)
-    found: dict[tuple[str, Any], tuple[tuple[Rule, ...], ...]] = {}
+    states = states if isinstance(states, Observation) else list(states)
+    forms: dict[tuple[str, Any], tuple[tuple[Rule, ...], ...]] = {}
     given = [rule for rule in rules if not rule.is_reset]
     for (name, old), group in grouped(given).items():
         rows = rows_of(states, name, old, group)
         fired = [rule for rule in group if np.any(rows.holding(as_guard(rule)))]
-        found[name, old] = tuple(
+        forms[name, old] = tuple(
             tuple(
                 _cut(rule, kept) for rule, kept in zip(fired, form, strict=True) if kept is not None
             )
             for form in _forms(fired, rows, reading)
         )
-    return Forms(found)
+    return MinimalForms(forms)
 
 
 Kept = tuple[frozenset[str] | None, ...]
-"""The names of the constraints that each rule keeps; None for a rule that is gone."""
+"""The names of the constraints that each rule keeps; None for a rule that is removed."""
 
 
-def _forms(rules: Sequence[Rule], rows: Rows, reading: Reading) -> Iterator[Kept]:
-    """Every way to remove rules and constraints until none can go: a search over what is kept."""
+def _forms(rules: Sequence[Rule], rows: Assignments, reading: Reading) -> Iterator[Kept]:
+    """Every way to remove rules and constraints until none can go, by depth-first search."""
     stack: list[Kept] = [tuple(frozenset(as_guard(rule)) for rule in rules)]
     seen = set(stack)
     while stack:
@@ -177,17 +186,19 @@ def _forms(rules: Sequence[Rule], rows: Rows, reading: Reading) -> Iterator[Kept
             yield kept
         stack += [form for form in smaller if form not in seen]
         seen.update(smaller)
-        if len(seen) > MOST:
+        if len(seen) > MAX_FORMS:
             raise WeftError(
-                f"the {len(rules)} rules of {rules[0].variable} have more than {MOST:,} forms",
+                f"the {len(rules)} rules of {rules[0].variable} have more than {MAX_FORMS:,} forms",
                 remedy="Try some orders instead: `tries`, on the command line --tries",
             )
 
 
-def _smaller(rules: Sequence[Rule], rows: Rows, reading: Reading, kept: Kept) -> Iterator[Kept]:
-    """What is left after each removal that is possible."""
+def _smaller(
+    rules: Sequence[Rule], rows: Assignments, reading: Reading, kept: Kept
+) -> Iterator[Kept]:
+    """What remains after each possible removal."""
     there = [place for place, names in enumerate(kept) if names is not None]
-    group = Group([_cut(rules[place], kept[place] or ()) for place in there], rows, reading)
+    group = RuleGroup([_cut(rules[place], kept[place] or ()) for place in there], rows, reading)
     for at, place in enumerate(there):
         names = kept[place] or frozenset()
         if group.can_go(at):
@@ -197,13 +208,13 @@ def _smaller(rules: Sequence[Rule], rows: Rows, reading: Reading, kept: Kept) ->
                 yield (*kept[:place], names - {name}, *kept[place + 1 :])
 
 
-def kept_apart(rules: Sequence[Rule], states: States) -> tuple[tuple[Rule, str], ...]:
-    """Constraints that no assignment needs: by `exclusive` they stay to keep two rules apart."""
-    states = states if isinstance(states, Used) else list(states)
-    found = []
+def kept_apart(rules: Sequence[Rule], states: ObservedStates) -> tuple[tuple[Rule, str], ...]:
+    """Constraints that no assignment needs; with `exclusive` they stay to keep two rules apart."""
+    states = states if isinstance(states, Observation) else list(states)
+    unneeded = []
     for (name, old), group in grouped(rules).items():
         rows = rows_of(states, name, old, group)
         for rule in group:
             guard = as_guard(rule)
-            found += [(rule, each) for each in guard if not rows.guards(guard, each)]
-    return tuple(found)
+            unneeded += [(rule, each) for each in guard if not rows.guards(guard, each)]
+    return tuple(unneeded)
