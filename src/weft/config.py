@@ -26,7 +26,7 @@ import json
 import re
 import types
 import typing
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass, replace
 from functools import cache
 from types import MappingProxyType
@@ -45,9 +45,13 @@ UNQUOTED = re.compile(r"=\s*(?!(?:True|False|None)\b)([A-Za-z/.~][^,]*)")
 """The value of a keyword argument that is a word without quotes."""
 
 
-@cache  # evaluating annotations takes longer than everything else here
 def typed_fields(kind: type) -> Mapping[str, Any]:
     """The fields of a dataclass with their types."""
+    return _typed_fields(typing.cast(Hashable, kind))
+
+
+@cache  # evaluating annotations takes longer than everything else here
+def _typed_fields(kind: Any) -> Mapping[str, Any]:
     hints = typing.get_type_hints(kind)
     return MappingProxyType({field.name: hints[field.name] for field in fields(kind)})
 

@@ -1,4 +1,4 @@
-"""`weft compile`, `weft check`, `weft prove`: programs to weights, and whether they are right."""
+"""`weft compile`, `weft check`, `weft prove`: compile programs, and verify the weights."""
 
 from __future__ import annotations
 
@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from weft.cli.options import MAX_COUNT, MAX_LENGTH, MAX_SEED, Device, Json, Name, print_json
+from weft.cli.options import (
+    MAX_COUNT,
+    MAX_LENGTH,
+    Device,
+    Json,
+    Layers,
+    Name,
+    Seed,
+    print_json,
+)
 from weft.errors import WeftError
 from weft.files import output_folder
 from weft.interpreter.inputs import read_input_file
@@ -19,15 +28,18 @@ if TYPE_CHECKING:
 
 Level = Annotated[
     int,
-    typer.Option("-O", "--level", help="2: small; 0: one unit a rule, as in the paper."),
+    typer.Option("-O", "--level", help="2: small; 0: one unit per rule, as in the ALTA paper."),
 ]
 Length = Annotated[
     int | None,
     typer.Option(
-        "--max-length", min=1, max=MAX_LENGTH, help="The longest input, where that must be known."
+        "--max-length",
+        min=1,
+        max=MAX_LENGTH,
+        help="The longest input, for programs that need to know it.",
     ),
 ]
-Relu = Annotated[bool, typer.Option("--relu", help="Plain ReLUs, two for each clipped unit.")]
+Relu = Annotated[bool, typer.Option("--relu", help="Use plain ReLUs, two per clipped unit.")]
 Dtype = Annotated[str, typer.Option("--dtype", help="float32, float64 or bfloat16.")]
 
 
@@ -40,14 +52,14 @@ def compile_command(
     max_length: Length = None,
     inputs: Annotated[
         Path | None,
-        typer.Option("--for", help="A file with an input a line; only these will occur."),
+        typer.Option("--for", help="A file with one input per line, the only ones to support."),
     ] = None,
     relu: Relu = False,
     dtype: Dtype = "float32",
-    explain: Annotated[bool, typer.Option("--explain", help="Say what each pass did.")] = False,
+    explain: Annotated[bool, typer.Option("--explain", help="Print what each pass did.")] = False,
     json: Json = False,
 ) -> None:
-    """Compile a program into the weights of a transformer.
+    """Compile a program into transformer weights.
 
     Examples:
 
@@ -62,8 +74,7 @@ def compile_command(
     if out is not None:
         output_folder(out, holds="model", marker="model.safetensors", option="-o")
     lines = None if inputs is None else read_input_file(inputs)
-    found = program(name)
-    compiled = _compile(found, level, max_length, relu, dtype, lines)
+    compiled = _compile(program(name), level, max_length, relu, dtype, lines)
     if out is not None:
         from weft.compiler import save
 
@@ -104,7 +115,7 @@ def _compile(
 def check_command(
     name: Name,
     samples: Annotated[
-        int, typer.Option("--samples", min=1, max=MAX_COUNT, help="How many random inputs.")
+        int, typer.Option("--samples", min=1, max=MAX_COUNT, help="How many random inputs to draw.")
     ] = 200,
     max_length: Annotated[
         int | None,
@@ -112,31 +123,25 @@ def check_command(
             "--max-length",
             min=1,
             max=MAX_LENGTH,
-            help="The longest input; the model is compiled for it. [20]",
+            help="The longest input, for which the model is compiled. [20]",
         ),
     ] = None,
     level: Level = 2,
     relu: Relu = False,
     dtype: Dtype = "float32",
     device: Device = "auto",
-    layers: Annotated[
-        int | None,
-        typer.Option("--layers", min=0, max=MAX_COUNT, help="For programs that do not halt."),
-    ] = None,
-    seed: Annotated[
-        int,
-        typer.Option("--seed", min=0, max=MAX_SEED, help="Another seed draws other inputs."),
-    ] = 0,
+    layers: Layers = None,
+    seed: Seed = 0,
     allow_failures: Annotated[
         bool,
-        typer.Option("--allow-failures", help="Inputs on which the program fails are fine."),
+        typer.Option("--allow-failures", help="Accept inputs on which the program itself fails."),
     ] = False,
     json: Json = False,
 ) -> None:
-    """Compare reference interpreter, batched interpreter and weights on random inputs.
+    """Compare interpreters and weights on random inputs.
 
-    Every variable is compared at every layer. Exits with 1 if something differs, or if the program
-    itself fails on an input.
+    The reference interpreter, the batched interpreter and the compiled weights must agree on every
+    variable at every layer. Exits with 1 if they differ, or if the program fails on an input.
 
     Examples:
 
@@ -149,11 +154,11 @@ def check_command(
     from weft.compiler.check import check
     from weft.programs import program
 
-    found = program(name)
+    checked = program(name)
     longest = max_length
     if longest is None:
-        longest = min(CHECK_LENGTH, found.definition.positions or CHECK_LENGTH)
-    compiled = _compile(found, level, longest, relu, dtype)
+        longest = min(CHECK_LENGTH, checked.definition.positions or CHECK_LENGTH)
+    compiled = _compile(checked, level, longest, relu, dtype)
     _move(compiled, device)
     with Progress(transient=True, disable=json) as bar:
         task = bar.add_task("checking", total=samples)
@@ -168,9 +173,9 @@ def check_command(
     passed = report.difference is None and report.inputs > 0
     passed = passed and (allow_failures or not report.failures)
     if json:
-        print_json(_check_as_json(report, found, passed))
+        print_json(_check_as_json(report, checked, passed))
     else:
-        _print_check(report, found)
+        _print_check(report, checked)
     if not passed:
         raise typer.Exit(1)
 
@@ -228,24 +233,22 @@ def _move(compiled: Compiled, device: str) -> None:
 
 def prove_command(
     folder: Annotated[
-        Path, typer.Argument(metavar="DIR", help="A folder that `weft compile` wrote.")
+        Path, typer.Argument(metavar="DIR", help="A folder written by `weft compile`.")
     ],
     name: Annotated[
         str | None,
-        typer.Option(
-            "--program", metavar="PROGRAM", help="Where the program is, if not as before."
-        ),
+        typer.Option("--program", metavar="PROGRAM", help="The program, if it has moved since."),
     ] = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit with 1 if any state is excluded.")
     ] = False,
     json: Json = False,
 ) -> None:
-    """Prove from the weights and config in a folder that they compute their program.
+    """Prove that saved weights compute their program.
 
-    Says `proved`, and names states that are excluded because the program itself fails there;
-    `wrong`, with a state or an input that was run; or `undecided`, with the reason. The result is
-    written on the model's card. Exits with 1 unless it is proved.
+    Prints `proved`, with the states that are excluded because the program itself fails in them;
+    `wrong`, with a state or an input as counterexample; or `undecided`, with the reason. The result
+    is written on the model's card. Exits with 1 unless it is proved.
 
     Examples:
 

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from weft.cli.options import MAX_COUNT, MAX_SEED, Json, Name, new_console, new_table, print_json
+from weft.cli.options import (
+    MAX_COUNT,
+    MAX_SEED,
+    Json,
+    Layers,
+    Name,
+    new_console,
+    new_table,
+    print_json,
+)
 from weft.errors import WeftError
 
 if TYPE_CHECKING:
@@ -61,15 +70,6 @@ Rules = Annotated[bool, typer.Option("--rules", help="Show the rules of the mini
 Dropped = Annotated[bool, typer.Option("--dropped", help="Show what was dropped, and why.")]
 Limit = Annotated[
     int, typer.Option("--limit", min=0, max=MAX_COUNT, help="How many rules to show.")
-]
-Layers = Annotated[
-    int | None,
-    typer.Option(
-        "--layers",
-        min=0,
-        max=MAX_COUNT,
-        help="How many layers to run, if the program does not halt.",
-    ),
 ]
 Markdown = Annotated[bool, typer.Option("--markdown", help="Print Markdown.")]
 

@@ -1,4 +1,4 @@
-"""`weft models`: what a model can be made of, and how large it is then."""
+"""`weft models`: mechanisms and presets, with parameter counts."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 PRESET = "mini"
 COMPANION = "rotary"
-"""What randomised positions are drawn for, where nothing is said."""
+"""The positional encoding that randomised positions use by default."""
 
 Choices = dict[str, str]
-"""Some of position, attention and canon."""
+"""Chosen mechanisms: position, attention or canon, by setting."""
 
 HEADINGS = {
     "positions": "positions, joined by + as in abacus+fire",
@@ -33,16 +33,17 @@ def models_command(
         str | None, typer.Argument(metavar="NAME", help="A mechanism or a preset.")
     ] = None,
     preset: Annotated[
-        str | None, typer.Option("--preset", help=f"Whose parameters to count ({PRESET}).")
+        str | None, typer.Option("--preset", help=f"The preset to count parameters of ({PRESET}).")
     ] = None,
     position: Annotated[
-        str | None, typer.Option("--position", help="Count with these positions.")
+        str | None, typer.Option("--position", help="Count with this positional encoding.")
     ] = None,
     attention: Annotated[
         str | None, typer.Option("--attention", help="Count with this attention.")
     ] = None,
     canon: Annotated[
-        str | None, typer.Option("--canon", help="Count with Canon layers there, as in AC.")
+        str | None,
+        typer.Option("--canon", help="Count with Canon layers at these places, as in AC."),
     ] = None,
     vocabulary: Annotated[
         int,
@@ -55,7 +56,9 @@ def models_command(
     ] = 128,
     json: Json = False,
 ) -> None:
-    """List mechanisms and presets; or show one, with its formula and its parameters.
+    """List mechanisms and presets, or show one.
+
+    A mechanism is shown with its formula and parameters.
 
     Examples:
 
@@ -151,7 +154,7 @@ def _show_mechanism(
 
 
 def _chosen(one: Mechanism, choices: Choices) -> dict[str, Any]:
-    """What selects a mechanism beside what else was chosen."""
+    """The settings that select a mechanism, beside those that were chosen."""
     chosen: dict[str, Any] = {**choices, **one.changes}
     for key, value in one.changes.items():
         other = choices.get(key, "")
@@ -181,8 +184,8 @@ def _print_parameters(found: Parameters, note: str = "") -> None:
 
 
 def _shape(config: TransformerConfig) -> dict[str, Any]:
-    """What there is to say about a config in a line each."""
-    told = {
+    """The settings of a config that are shown."""
+    shape: dict[str, Any] = {
         "layers": config.layers,
         "heads": config.heads,
         "width": config.width,
@@ -194,7 +197,7 @@ def _shape(config: TransformerConfig) -> dict[str, Any]:
         "norm": config.norm,
         "activation": config.activation,
     }
-    return {**told, "canon": config.canon} if config.canon else told
+    return {**shape, "canon": config.canon} if config.canon else shape
 
 
 def _with(choices: Choices, vocabulary: int) -> str:

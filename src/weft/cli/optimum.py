@@ -1,4 +1,4 @@
-"""`weft optimum`: whether compiled weights are an optimum of the loss that training would have."""
+"""`weft optimum`: whether compiled weights are an optimum of the training loss."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from weft.cli.options import MAX_COUNT, MAX_LENGTH, MAX_SEED, Json, Name, print_json
+from weft.cli.options import MAX_COUNT, MAX_LENGTH, Json, Layers, Name, Seed, print_json
 from weft.interpreter.inputs import read_input_file, valid_inputs
 
 if TYPE_CHECKING:
@@ -18,45 +18,41 @@ if TYPE_CHECKING:
 def optimum_command(
     name: Name,
     inputs: Annotated[
-        Path | None, typer.Option("--inputs", help="A file with a training input a line.")
+        Path | None, typer.Option("--inputs", help="A file with one training input per line.")
     ] = None,
     samples: Annotated[
         int,
         typer.Option(
-            "--samples", min=1, max=MAX_COUNT, help="Without a file, how many random inputs."
+            "--samples",
+            min=1,
+            max=MAX_COUNT,
+            help="Without a file: how many random inputs to draw.",
         ),
     ] = 200,
     max_length: Annotated[
-        int, typer.Option("--max-length", min=1, max=MAX_LENGTH, help="The longest of these.")
+        int, typer.Option("--max-length", min=1, max=MAX_LENGTH, help="The longest random input.")
     ] = 20,
-    seed: Annotated[
-        int,
-        typer.Option("--seed", min=0, max=MAX_SEED, help="Another seed draws other inputs."),
-    ] = 0,
-    alpha: Annotated[float, typer.Option("--alpha", help="The regulariser's weight.")] = 0.5,
-    square: Annotated[bool, typer.Option("--l2", help="Regularise squares of weights.")] = False,
-    fired: Annotated[bool, typer.Option("--fired", help="Only rules that fire.")] = False,
+    seed: Seed = 0,
+    alpha: Annotated[float, typer.Option("--alpha", help="The weight of the regulariser.")] = 0.5,
+    square: Annotated[bool, typer.Option("--l2", help="Regularise by L2 instead of L1.")] = False,
+    fired: Annotated[bool, typer.Option("--fired", help="Use only the rules that fire.")] = False,
     removals: Annotated[
-        bool, typer.Option("--removals", help="Also along removals of single constraints.")
+        bool, typer.Option("--removals", help="Also check removals of single constraints.")
     ] = False,
     reading: Annotated[
         str,
-        typer.Option(
-            "--reading", help="With --removals: of definition 1; weights, logic or exclusive."
-        ),
+        typer.Option("--reading", help="With --removals: weights, logic or exclusive."),
     ] = "weights",
-    layers: Annotated[
-        int | None,
-        typer.Option("--layers", min=0, max=MAX_COUNT, help="For programs that do not halt."),
-    ] = None,
+    layers: Layers = None,
     json: Json = False,
 ) -> None:
-    """Whether a program's compiled feed-forward is a strict optimum of the loss on some inputs.
+    """Check whether compiled weights are an optimum.
 
-    The loss is that of training from traces: how far outputs are off, and a regulariser. Yes, or
-    the first parameter that says no, and then exits with 1. With --removals it is yes if and only
-    if no unit, and no constraint of a guard, could go without changing an output: the rules are
-    minimal by the reading `weights` of definition 1, as after `weft minimal --full`.
+    The loss is that of training from traces: the L1 error of outputs plus a regulariser. If the
+    compiled feed-forward is not a strict coordinate-wise optimum, prints the first parameter that
+    could change and exits with 1. With --removals, it also checks that no unit and no constraint of
+    a guard can be removed without changing an output: the rules are minimal by the reading
+    `weights` of definition 1, as after `weft minimal --full`.
 
     Examples:
 
@@ -104,7 +100,7 @@ def _fired(program: Program, states: Any) -> Any:
 
 
 def _plain(program: Program, inputs: int, answer: Optimum, limit: float | None) -> dict[str, Any]:
-    """The answer for scripts."""
+    """The answer as plain values, for JSON."""
     named = answer.offender
     offender = named and {
         "parameter": named.parameter,
@@ -134,7 +130,7 @@ def _plain(program: Program, inputs: int, answer: Optimum, limit: float | None) 
 
 
 def minimal_by(answer: Optimum) -> bool | None:
-    """Whether the rules are minimal by the reading that was asked for; None if none was."""
+    """Whether the rules are minimal by the requested reading; None if there was none."""
     if answer.reading is None:
         return None
     return bool(answer) if answer.reading == "weights" else answer.offence is None

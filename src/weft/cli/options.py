@@ -47,6 +47,18 @@ Device = Annotated[
 Jobs = Annotated[
     int, typer.Option("--jobs", min=1, max=MAX_JOBS, help="How many processes to run at a time.")
 ]
+Layers = Annotated[
+    int | None,
+    typer.Option(
+        "--layers",
+        min=0,
+        max=MAX_COUNT,
+        help="How many layers to run, if the program does not halt.",
+    ),
+]
+Seed = Annotated[
+    int, typer.Option("--seed", min=0, max=MAX_SEED, help="The seed of the random inputs.")
+]
 Out = Annotated[
     Path | None, typer.Option("--out", help="Write report, values and figures to this folder.")
 ]

@@ -1,4 +1,4 @@
-"""`weft subleq`: a machine program in plain Python, in the interpreter and in weights."""
+"""`weft subleq`: a machine in plain Python, in the interpreter and as compiled weights."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from weft.programs.subleq.program import Subleq
 
 CELL = 10_000
-"""The largest number of a cell, and the most cells: all of them are tokens of the model."""
+"""Bound of numbers and of cells; each number is a token of the model."""
 
 EXAMPLES = Path(weft.__file__).parent / "programs" / "subleq" / "machines"
 
 
 @dataclass(frozen=True)
-class Way:
-    """One way to run a machine: the memory that it leaves, and the layers that it takes."""
+class MachineRun:
+    """One run of a machine: its final memory and its number of layers."""
 
     name: str
     memory: list[int]
@@ -48,44 +48,56 @@ def subleq_command(
     positions: Annotated[
         int | None,
         typer.Option(
-            "--positions", min=3, max=CELL, help="Cells of the model; else as many as there are."
+            "--positions",
+            min=3,
+            max=CELL,
+            help="Cells of the model; by default as many as the file has.",
         ),
     ] = None,
     low: Annotated[
         int | None,
         typer.Option(
-            "--low", min=-CELL, max=CELL, help="The smallest number of a cell; else what occurs."
+            "--low",
+            min=-CELL,
+            max=CELL,
+            help="The smallest number in a cell; by default the smallest that occurs.",
         ),
     ] = None,
     high: Annotated[
         int | None,
         typer.Option(
-            "--high", min=-CELL, max=CELL, help="The largest number of a cell; else what occurs."
+            "--high",
+            min=-CELL,
+            max=CELL,
+            help="The largest number in a cell; by default the largest that occurs.",
         ),
     ] = None,
-    most: Annotated[
+    max_instructions: Annotated[
         int,
         typer.Option(
             "--max-instructions",
             min=1,
             max=MAX_COUNT,
-            help="Give up on a machine that runs longer.",
+            help="Stop a machine that runs longer.",
         ),
     ] = 1000,
-    level: Annotated[int, typer.Option("-O", "--level", help="0 or 2, of the weights.")] = 2,
+    level: Annotated[
+        int, typer.Option("-O", "--level", help="Optimisation level of the weights: 0 or 2.")
+    ] = 2,
     weights: Annotated[
-        bool, typer.Option("--weights/--no-weights", help="Compile it and run the weights too.")
+        bool, typer.Option("--weights/--no-weights", help="Also compile it and run the weights.")
     ] = True,
     listing: Annotated[
-        bool, typer.Option("--listing", help="Show the cells, beside the lines they come from.")
+        bool,
+        typer.Option("--listing", help="Print the cells beside the source lines they come from."),
     ] = False,
     json: Json = False,
 ) -> None:
-    """Run a SUBLEQ program: in plain Python, in the interpreter, and as compiled weights.
+    """Run a SUBLEQ machine: Python, interpreter, weights.
 
-    SUBLEQ is a computer with one instruction, of three cells a b c: subtract cell a from cell b,
-    and if the result is at most 0, go on at cell c. The assembler knows idioms: sub, clear, add,
-    move, jump, branch, loop, multiply, halt. Exits with 1 where the three differ.
+    SUBLEQ is a computer with one instruction of three cells a b c: subtract cell a from cell b, and
+    if the result is at most 0, jump to cell c. The assembler has the macros sub, clear, add, move,
+    jump, branch, loop, multiply and halt. Exits with 1 if the three runs differ.
 
     Examples:
 
@@ -99,24 +111,24 @@ def subleq_command(
     from weft.programs.subleq.assembler import assemble
 
     assembly = assemble(text, path)
-    outcome = execute_here(assembly, path, low, high, most)
+    outcome = execute_here(assembly, path, low, high, max_instructions)
     program = model_for(assembly, outcome, positions, low, high)
-    ways = [interpreted(program, assembly.cells, outcome)]
+    runs = [interpreted(program, assembly.cells, outcome)]
     if weights:
-        ways.append(compiled(program, assembly.cells, outcome, level))
-    wrong = [difference for way in ways if (difference := differs(way, outcome))]
+        runs.append(compiled(program, assembly.cells, outcome, level))
+    wrong = [difference for run in runs if (difference := differs(run, outcome))]
     if json:
-        print_json(as_json(assembly, outcome, program, ways, wrong))
+        print_json(as_json(assembly, outcome, program, runs, wrong))
     else:
         if listing:
             show_listing(assembly, text)
-        show(assembly, outcome, program, ways, wrong)
+        show(assembly, outcome, program, runs, wrong)
     if wrong:
         raise typer.Exit(1)
 
 
 def read_machine(file: str) -> tuple[str, str]:
-    """The text of a file, or of an example; and its path, for messages."""
+    """The text of a file or of an example, and its path for error messages."""
     examples = {path.stem: path for path in sorted(EXAMPLES.glob("*.subleq"))}
     path = Path(file)
     if file in examples and not is_file(path):
@@ -128,13 +140,13 @@ def read_machine(file: str) -> tuple[str, str]:
 
 
 def execute_here(
-    assembly: Assembly, path: str, low: int | None, high: int | None, most: int
+    assembly: Assembly, path: str, low: int | None, high: int | None, max_instructions: int
 ) -> Execution:
-    """Run the plain machine; what goes wrong there names a line of the file."""
+    """Run the plain machine; its errors name a line of the file."""
     from weft.programs.subleq.machine import MachineError, execute
 
     try:
-        return execute(assembly.cells, low=low, high=high, most=most)
+        return execute(assembly.cells, low=low, high=high, most=max_instructions)
     except MachineError as error:
         line = assembly.lines[error.cell]
         where = Location(path, line) if line else None
@@ -144,7 +156,7 @@ def execute_here(
 def model_for(
     assembly: Assembly, outcome: Execution, positions: int | None, low: int | None, high: int | None
 ) -> Subleq:
-    """The program `subleq`, as large as the machine needs it."""
+    """The program `subleq`, as large as the machine requires."""
     from weft.language.tables import LIMIT
     from weft.programs.subleq.program import Subleq
 
@@ -164,16 +176,16 @@ def model_for(
     return Subleq(cells, least, largest)
 
 
-def interpreted(program: Subleq, cells: Sequence[int], outcome: Execution) -> Way:
-    """In the batched interpreter."""
+def interpreted(program: Subleq, cells: Sequence[int], outcome: Execution) -> MachineRun:
+    """Run the machine in the batched interpreter."""
     from weft.interpreter.batched import run_batch
 
     run = run_batch(program, [list(cells)], max_layers=outcome.layers + 1)
-    return Way("interpreter", run.results[0], run.layers[0])
+    return MachineRun("interpreter", run.results[0], run.layers[0])
 
 
-def compiled(program: Subleq, cells: Sequence[int], outcome: Execution, level: int) -> Way:
-    """As weights, compiled just now."""
+def compiled(program: Subleq, cells: Sequence[int], outcome: Execution, level: int) -> MachineRun:
+    """Compile the program and run its weights."""
     from weft.compiler.build import compile_program
     from weft.compiler.run import input_numbers, run_model
 
@@ -181,27 +193,27 @@ def compiled(program: Subleq, cells: Sequence[int], outcome: Execution, level: i
     numbers = input_numbers(program, [list(cells)])
     run = run_model(made.model, numbers, layers=outcome.layers + 1)
     memory = [number + program.low for number in run.outputs[0]]
-    return Way("weights", memory, run.layers[0], f", {made.hidden_units:,} hidden units")
+    return MachineRun("weights", memory, run.layers[0], f", {made.hidden_units:,} hidden units")
 
 
-def differs(way: Way, outcome: Execution) -> str:
-    """What is not as in the plain machine; empty where nothing is."""
-    for cell, (found, right) in enumerate(zip(way.memory, outcome.memory, strict=True)):
+def differs(run: MachineRun, outcome: Execution) -> str:
+    """The first difference from the plain machine; empty if there is none."""
+    for cell, (found, right) in enumerate(zip(run.memory, outcome.memory, strict=True)):
         if found != right:
-            return f"{way.name}: cell {cell} holds {found}, should be {right}"
-    if way.layers != outcome.layers:
-        return f"{way.name}: {way.layers} layers, should be {outcome.layers}"
+            return f"{run.name}: cell {cell} holds {found}, should be {right}"
+    if run.layers != outcome.layers:
+        return f"{run.name}: {run.layers} layers, should be {outcome.layers}"
     return ""
 
 
 def show(
-    assembly: Assembly, outcome: Execution, program: Subleq, ways: list[Way], wrong: list[str]
+    assembly: Assembly, outcome: Execution, program: Subleq, runs: list[MachineRun], wrong: list[str]
 ) -> None:
-    """Print how it went, and what the named cells hold."""
+    """Print the runs, and what the named cells hold."""
     print(f"{len(assembly.cells)} cells, numbers from {program.low} to {program.high}")
     print(f"plain Python  {counted(outcome.instructions, 'instruction')}")
-    for way in ways:
-        print(f"{way.name:<12}  {counted(way.layers, 'layer')}{way.note}")
+    for run in runs:
+        print(f"{run.name:<12}  {counted(run.layers, 'layer')}{run.note}")
     print()
     results = named(assembly, outcome) or [("memory", assembly.cells, outcome.memory)]
     width = max(len(name) for name, _, _ in results)
@@ -209,12 +221,12 @@ def show(
         changed = f"   before: {spaced(before)}" if before != after else ""
         print(f"{name:<{width}}  {spaced(after)}{changed}")
     print()
-    same = "all three" if len(ways) == 2 else "both"
+    same = "all three" if len(runs) == 2 else "both"
     print("\n".join(wrong) or f"{same} leave the same memory")
 
 
 def show_listing(assembly: Assembly, text: str) -> None:
-    """Print the cells, each row beside the line that it comes from."""
+    """Print the cells, each row beside the source line that it comes from."""
     source = ["(added)", *text.splitlines()]
     lines = assembly.lines
     begins = [cell for cell in range(len(lines)) if cell == 0 or lines[cell] != lines[cell - 1]]
@@ -229,7 +241,7 @@ def show_listing(assembly: Assembly, text: str) -> None:
 def named(
     assembly: Assembly, outcome: Execution
 ) -> list[tuple[str, tuple[int, ...], tuple[int, ...]]]:
-    """The data: label, numbers at the start, numbers at the end."""
+    """The named data: label, numbers at the start, numbers at the end."""
     found = []
     for name, size in assembly.data.items():
         part = slice(assembly.labels[name], assembly.labels[name] + size)
@@ -238,16 +250,16 @@ def named(
 
 
 def as_json(
-    assembly: Assembly, outcome: Execution, program: Subleq, ways: list[Way], wrong: list[str]
+    assembly: Assembly, outcome: Execution, program: Subleq, runs: list[MachineRun], wrong: list[str]
 ) -> dict[str, Any]:
-    """All of it, for scripts."""
+    """The runs as plain values, for JSON."""
     return {
         "cells": assembly.cells,
         "positions": program.positions,
         "low": program.low,
         "high": program.high,
         "instructions": outcome.instructions,
-        "layers": {way.name: way.layers for way in ways},
+        "layers": {run.name: run.layers for run in runs},
         "memory": outcome.memory,
         "data": {name: after for name, _, after in named(assembly, outcome)},
         "agree": not wrong,
@@ -261,5 +273,5 @@ def counted(number: int, word: str) -> str:
 
 
 def spaced(numbers: Sequence[int]) -> str:
-    """Numbers with blanks between them."""
+    """Numbers separated by spaces."""
     return " ".join(map(str, numbers))

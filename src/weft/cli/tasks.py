@@ -1,4 +1,4 @@
-"""`weft tasks`: what there is to learn, and what examples look like."""
+"""`weft tasks`: tasks, their parameters and splits, with examples."""
 
 from __future__ import annotations
 
@@ -15,26 +15,28 @@ if TYPE_CHECKING:
     from weft.tasks import Task
 
 ATTRIBUTE = re.compile(r"^    (\w+): (.*(?:\n        .*)*)", re.MULTILINE)
-"""A line of a docstring's attributes, with those that go on with it."""
+"""An attribute in a docstring, with its continuation lines."""
 
 
 def tasks_command(
     name: Annotated[
-        str | None, typer.Argument(metavar="TASK", help="The name of a task, or a program.")
+        str | None, typer.Argument(metavar="TASK", help="The name of a task or of a program.")
     ] = None,
     changes: Annotated[
         list[str] | None,
-        typer.Argument(metavar="KEY=VALUE ...", help="Parameters of the task, as length=12."),
+        typer.Argument(metavar="KEY=VALUE ...", help="Parameters of the task, such as length=12."),
     ] = None,
     examples: Annotated[
         int,
         typer.Option(
-            "--examples", min=0, max=MAX_COUNT, help="How many tests of each split to show."
+            "--examples", min=0, max=MAX_COUNT, help="How many tests of each split to print."
         ),
     ] = 2,
     json: Json = False,
 ) -> None:
-    """List tasks; or show one: its parameters, its splits, and some of their tests.
+    """List tasks, or show one with examples.
+
+    A task is shown with its parameters, its splits, and some tests of each.
 
     Examples:
 
@@ -52,28 +54,28 @@ def tasks_command(
 
     found, own = named(name)
     given = dict(map(assignment, changes or []))
-    told = _told(task(found, **{**own, **given}), examples)
+    shown = _as_dict(task(found, **{**own, **given}), examples)
     if json:
-        print_json(told)
+        print_json(shown)
     else:
-        _show(told)
+        _show(shown)
 
 
 def _list(json: bool) -> None:
     from weft.tasks import TASKS
 
-    said = {name: _summary(kind) for name, kind in TASKS.items()}
+    summaries = {name: _summary(kind) for name, kind in TASKS.items()}
     if json:
-        print_json([{"name": name, "summary": summary} for name, summary in said.items()])
+        print_json([{"name": name, "summary": summary} for name, summary in summaries.items()])
         return
     console = new_console()
-    for name, summary in said.items():
+    for name, summary in summaries.items():
         console.print(f"{name:<18}{summary}", soft_wrap=True)
     console.print("\nA program's name is a task, too: see weft list.")
 
 
-def _told(made: Task, examples: int) -> dict[str, Any]:
-    """All there is to say about a task, as plain values."""
+def _as_dict(made: Task, examples: int) -> dict[str, Any]:
+    """A task as plain values."""
     meanings = _meanings(type(made))
     tests = {split: made.test_set(split, max(1, examples)) for split in made.tested}
     return {
@@ -100,20 +102,20 @@ def _told(made: Task, examples: int) -> dict[str, Any]:
     }
 
 
-def _show(told: dict[str, Any]) -> None:
+def _show(shown: dict[str, Any]) -> None:
     console = new_console()
-    console.print(told["description"])
+    console.print(shown["description"])
     console.print()
     for word in ("formats", "axes", "programs"):
-        if told[word]:
-            console.print(f"{word:<12}{', '.join(told[word])}", soft_wrap=True)
+        if shown[word]:
+            console.print(f"{word:<12}{', '.join(shown[word])}", soft_wrap=True)
     console.print("\nparameters", style="bold")
-    for name, one in told["parameters"].items():
+    for name, one in shown["parameters"].items():
         value = one["value"] if one["value"] != "" else '""'
         console.print(f"  {name:<13} {value!s:<13} {one['meaning']}", soft_wrap=True)
-    for split, description in told["splits"].items():
+    for split, description in shown["splits"].items():
         console.print(f"\n{split}: {description}", style="bold", soft_wrap=True)
-        for example in told["examples"][split]:
+        for example in shown["examples"][split]:
             question, answer = (" ".join(example[word]) for word in ("question", "answer"))
             console.print(f"  {question}  ->  {answer}", soft_wrap=True)
 
@@ -123,7 +125,7 @@ def _summary(kind: type) -> str:
 
 
 def _meanings(kind: type) -> dict[str, str]:
-    """What docstrings say of attributes, those of base classes too."""
+    """The meaning of each attribute, from the docstrings of a class and its bases."""
     found: dict[str, str] = {}
     for base in reversed(kind.__mro__):
         text = inspect.cleandoc(base.__doc__ or "").partition("Attributes:\n")[2]

@@ -1,4 +1,4 @@
-"""`weft traces`: what the feed-forward of a program reads and writes, each distinct state once."""
+"""`weft traces`: what a program's feed-forward maps to what, each distinct state once."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from weft.cli.options import MAX_COUNT, MAX_LENGTH, MAX_SEED, Json, Name, print_json
+from weft.cli.options import MAX_COUNT, MAX_LENGTH, Json, Name, Seed, print_json
 from weft.errors import WeftError
 from weft.files import output_folder
 from weft.interpreter.inputs import random_inputs, read_input_file
@@ -26,29 +26,33 @@ def traces_command(
         Path | None, typer.Option("-o", "--out", help="Write the traces to this folder.")
     ] = None,
     inputs: Annotated[
-        Path | None, typer.Option("--for", help="A file with an input a line.")
+        Path | None, typer.Option("--for", help="A file with one input per line.")
     ] = None,
     task: Annotated[
-        str | None, typer.Option("--task", help="Take questions that this task trains on.")
+        str | None, typer.Option("--task", help="Take the training inputs of this task.")
     ] = None,
     samples: Annotated[
         int, typer.Option("--samples", min=1, max=MAX_COUNT, help="How many inputs to draw.")
     ] = 1000,
     max_length: Annotated[
-        int, typer.Option("--max-length", min=1, max=MAX_LENGTH, help="The longest.")
+        int, typer.Option("--max-length", min=1, max=MAX_LENGTH, help="The longest random input.")
     ] = 20,
-    seed: Annotated[int, typer.Option("--seed", min=0, max=MAX_SEED, help="Of what is drawn.")] = 0,
+    seed: Seed = 0,
     show: Annotated[
         int,
         typer.Option(
-            "--show", min=0, max=MAX_COUNT, help="How many states to show, the most frequent first."
+            "--show",
+            min=0,
+            max=MAX_COUNT,
+            help="How many states to print, the most frequent first.",
         ),
     ] = 0,
     json: Json = False,
 ) -> None:
-    """Extract what a program's feed-forward reads and writes, over all layers and positions.
+    """Extract what a program's feed-forward maps to what.
 
-    Inputs are those of a file, of a task, or random ones.
+    Every distinct state that it reads, over all layers and positions, is stored with what it
+    writes and with its count. Inputs come from a file, from a task, or are random.
 
     Examples:
 

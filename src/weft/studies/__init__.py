@@ -1,7 +1,10 @@
-"""Studies: the papers' tables and figures as grids of runs, with our figures beside theirs.
+"""Studies: many runs compared.
 
-And verdicts: what a program can do, what the theory predicts and what was learned, side by side;
-and readings: which of a program's rules are in the weights of a run that learned from its traces.
+study          a paper's table as a grid of runs, with our results beside the paper's
+verdict        what a program expresses, what theory predicts and what training learned
+explain        what the model of one run has learned
+run_table      runs as a table, sorted, and grouped with means over seeds
+plotting       the style and palette of all figures
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""How often a learned model answers as the predicted program does, example by example.
+"""How often a trained model answers as the predicted program does, example by example.
 
-Two models can be right equally often on different tests. Whether training found what the minimal
-program predicts shows in the single answers, the wrong ones above all: `misses` counts only the
-tests that the predicted program gets wrong.
+Two models can have the same accuracy and be right on different tests. Whether training found what
+the minimal program predicts shows in single answers, above all in the wrong ones: `misses` counts
+only the tests that the predicted program gets wrong.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from weft.training.evaluation import Predictions
 
 @dataclass(frozen=True, kw_only=True)
 class Agreement:
-    """A learned model and a predicted program on the same tests.
+    """A trained model and a predicted program on the same tests.
 
     Attributes:
-        program: whose minimal program it is compared with.
+        program: the program whose minimal program it is compared with.
         shares: by split, how many tests both answer alike.
-        misses: by split, how many of the tests that the minimal program gets wrong.
+        misses: the same, only of the tests that the minimal program gets wrong.
     """
 
     program: str
@@ -51,12 +51,12 @@ def agreement_from(values: Mapping[str, Any]) -> Agreement:
 
 @dataclass(frozen=True, kw_only=True)
 class Answers:
-    """What a model, or a program, answers to the tests of every split.
+    """The answers of a model or a program to the tests of every split.
 
     Attributes:
         predictions: by split.
-        names: of the classes that it chooses from.
-        form: answers are compared with those of the same form alone.
+        names: the names of the classes.
+        form: answers are compared only with answers of the same form.
     """
 
     predictions: Mapping[str, Predictions]
@@ -64,12 +64,12 @@ class Answers:
     form: str
 
     def of(self, split: str) -> list[tuple[str, ...]]:
-        """For each test, the names of its answers at the positions that are asked for."""
-        found = self.predictions[split]
-        asked = found.batch.targets >= 0
+        """For each test, the names of its answers at the positions that have a target."""
+        table = self.predictions[split]
+        has_target = table.batch.targets >= 0
         return [
-            tuple(self.names[c] if c >= 0 else "" for c in chosen[where].tolist())
-            for chosen, where in zip(found.chosen, asked, strict=True)
+            tuple(self.names[c] if c >= 0 else "" for c in chosen[mask].tolist())
+            for chosen, mask in zip(table.chosen, has_target, strict=True)
         ]
 
 

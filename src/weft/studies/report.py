@@ -1,4 +1,4 @@
-"""A study's results as a page: the paper's figures beside ours, and how ours were made."""
+"""The results of a study as a page: the paper's figures beside ours, and how ours were made."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ def _row(study: Study, line: Line) -> list[str]:
     return [*cells, steps, f"{sum(line.seconds) / 60:.1f}"]
 
 
-def _shares(found: Sequence[Share], statuses: Sequence[str]) -> str:
-    """The accuracy of a cell: of one run, or the mean of several, with n and interval."""
-    if not found:
+def _shares(shares: Sequence[Share], statuses: Sequence[str]) -> str:
+    """The accuracy in a cell, of one run or the mean of several, with n and interval."""
+    if not shares:
         return statuses[0] if statuses else ""
-    return averaged(found)
+    return averaged(shares)
 
 
 def warnings_of(study: Study, results: Results) -> list[str]:
-    """What to bear in mind when reading the table."""
+    """Warnings about columns with few tests."""
     return warnings(
         (name, share)
         for line in results.lines
@@ -50,7 +50,7 @@ def warnings_of(study: Study, results: Results) -> list[str]:
 
 
 def _intervals(results: Results) -> str:
-    """What the intervals are over."""
+    """A sentence about what the intervals are over."""
     if any(len(shares) > 1 for line in results.lines for shares in line.accuracy.values()):
         return (
             "Accuracy in %: the mean over seeds, in square brackets the 95% t interval over seeds, "
@@ -58,13 +58,13 @@ def _intervals(results: Results) -> str:
         )
     return (
         "Accuracy in %, in square brackets the 95% Wilson interval over the tests, and how many "
-        "tests there were. There is one run per row, so nothing says how much seeds differ: two "
-        "rows whose intervals are apart differ as models, not necessarily as recipes."
+        "tests there were. There is one run per row, so the variation over seeds is unknown: rows "
+        "whose intervals do not overlap differ as models, not necessarily as recipes."
     )
 
 
 def markdown(study: Study, results: Results, pictures: Sequence[tuple[str, str]] = ()) -> str:
-    """The page; `pictures` are files and what they show."""
+    """The page; `pictures` are files with their captions."""
     header, rows = table(study, results)
     scale = study.scale(results.scale)
     lines = [
@@ -78,7 +78,7 @@ def markdown(study: Study, results: Results, pictures: Sequence[tuple[str, str]]
         *markdown_table(header, rows),
         "",
         *(f"**{line}**\n" for line in warnings_of(study, results)),
-        *(f"![{shown}]({file})\n" for file, shown in pictures),
+        *(f"![{caption}]({file})\n" for file, caption in pictures),
         *(f"- {note}" for note in study.notes),
         "",
         "Made by:",
@@ -101,13 +101,13 @@ def _seeds(count: int) -> str:
 
 
 def write_report(study: Study, results: Results, folder: Path) -> list[Path]:
-    """Write table, figures and values into a folder; gives the files."""
+    """Write page, values and figures into a folder; returns the files."""
     folder.mkdir(parents=True, exist_ok=True)
     stem = f"{study.name}-{results.scale}"
     pictures = draw(study, results, folder, stem)
     page = folder / f"{stem}.md"
     page.write_text(
-        markdown(study, results, [(path.name, shown) for path, shown in pictures]), "utf-8"
+        markdown(study, results, [(path.name, caption) for path, caption in pictures]), "utf-8"
     )
     values = folder / f"{stem}.json"
     results.save(values)

@@ -1,7 +1,7 @@
-"""What came of a study: for every row its runs' accuracies, by split and by axis.
+"""The results of a study: the accuracies of every row's runs, by split and by axis.
 
-Results are plain values, kept as JSON beside the report that is made from them, with the command,
-the commit and the machine that they came from.
+Results are plain values, stored as JSON beside the report that is made from them, with the command,
+the commit and the machine that they come from.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Curve = dict[int, Share]
 
 
 def pairs_of(curve: Curve) -> dict[int, list[int]]:
-    """A curve for JSON: how many are right, of how many, at every value."""
+    """A curve for JSON: correct answers and tests at every value."""
     return {at: [share.right, share.count] for at, share in curve.items()}
 
 
@@ -36,26 +36,26 @@ def curve_from(pairs: Mapping[str, Sequence[int]]) -> Curve:
     return {int(at): Share(right, count) for at, (right, count) in pairs.items()}
 
 
-def curves_of(found: Sequence[Predictions]) -> dict[str, Curve]:
+def curves_of(tables: Sequence[Predictions]) -> dict[str, Curve]:
     """Accuracy at every value of every axis, over some splits."""
-    axes = sorted({axis for one in found for axis in one.batch.axes})
-    return {axis: _curve(found, axis, lambda one: one.right) for axis in axes}
+    axes = sorted({axis for table in tables for axis in table.batch.axes})
+    return {axis: _curve(tables, axis, lambda table: table.right) for axis in axes}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """A row with all that its runs gave.
+    """A row of the table with the results of its runs.
 
     Attributes:
-        labels: of the row.
-        paper: what the paper reports in each column.
-        runs: the names of the runs, one a seed.
-        statuses: how they ended; `unfinished` where they have not.
-        steps: how many each made.
-        seconds: how long each was learning.
-        accuracy: for each column, that of every run that came to its end, of how many tests.
-        curves: for each axis, accuracy at each of its values, over what is drawn and all runs.
-        chosen: for each axis, how often the second of two classes was chosen.
+        labels: the labels of the row.
+        paper: the accuracy that the paper reports in each column.
+        runs: the names of the runs, one per seed.
+        statuses: how they ended; `unfinished` if they have not.
+        steps: how many steps each made.
+        seconds: how long each trained.
+        accuracy: for each column, the accuracy of every finished run.
+        curves: for each axis, accuracy at each of its values, over the drawn splits and all runs.
+        chosen: for each axis, how often the second of two classes was predicted.
     """
 
     labels: tuple[str, ...]
@@ -69,9 +69,9 @@ class Line:
     chosen: dict[str, Curve]
 
     def mean(self, column: str) -> float | None:
-        """The mean over runs; None where none has ended."""
-        found = self.accuracy.get(column, ())
-        return Mean(found).mean if found else None
+        """The mean over runs; None if none has finished."""
+        shares = self.accuracy.get(column, ())
+        return Mean(shares).mean if shares else None
 
     def interval(self, column: str) -> Interval:
         """At 95%: over the tests of one run, or over the seeds of several."""
@@ -79,7 +79,7 @@ class Line:
         return found[0].interval if len(found) == 1 else Mean(found).interval
 
     def as_dict(self) -> dict[str, Any]:
-        """The line for JSON; curves as pairs of right ones and tests."""
+        """The line for JSON; curves as pairs of correct answers and tests."""
         return {
             **vars(self),
             "accuracy": {
@@ -98,7 +98,7 @@ class Line:
 
 @dataclass(frozen=True, kw_only=True)
 class Results:
-    """A study's results at a scale, with where they came from."""
+    """The results of a study at one scale, and where they come from."""
 
     study: str
     scale: str
@@ -109,20 +109,20 @@ class Results:
 
     @property
     def finished(self) -> int:
-        """How many runs came to their end."""
+        """How many runs have finished."""
         return sum(status in GOOD for line in self.lines for status in line.statuses)
 
     def as_dict(self) -> dict[str, Any]:
-        """All of them as plain values."""
+        """The results as plain values."""
         return {**vars(self), "lines": [line.as_dict() for line in self.lines]}
 
     def save(self, path: Path) -> None:
-        """Write them as JSON."""
+        """Write the results as JSON."""
         write_json(path, self.as_dict())
 
 
 def load_results(path: Path) -> Results:
-    """Results that were saved."""
+    """Results from a file that `Results.save` wrote."""
     values = read_json(path)
     lines = tuple(Line(**_line(line)) for line in values.pop("lines"))
     for name in ("commits", "machines"):
@@ -131,7 +131,7 @@ def load_results(path: Path) -> Results:
 
 
 def _line(values: dict[str, Any]) -> dict[str, Any]:
-    """The values of a line as they were: JSON knows neither tuples nor keys that are numbers."""
+    """The values of a line; JSON has neither tuples nor keys that are numbers."""
     for name in ("labels", "runs", "statuses", "steps", "seconds"):
         values[name] = tuple(values[name])
     values.pop("seeds", None)  # which follows from the rest
@@ -147,7 +147,7 @@ def _line(values: dict[str, Any]) -> dict[str, Any]:
 def collect(
     study: Study, scale: str, runs: Path, command: str, given: Mapping[str, Any] = NOTHING
 ) -> Results:
-    """Read what the runs of a study have given so far."""
+    """Collect the results of a study's runs so far."""
     rows: dict[int, tuple[Row, list[Run]]] = {}
     for row, cell in study.cells(scale, given):
         rows.setdefault(id(row), (row, []))[1].append(Run(runs / cell.config.hash))
@@ -189,19 +189,19 @@ def _collected(study: Study, row: Row, runs: list[Run]) -> Line:
 
 
 def _predictions(study: Study, run: Run) -> list[Predictions]:
-    """What a run chose, by split."""
-    there = {path.stem for path in (run.folder / "predictions").glob("*.npz")}
-    return [run.predictions(split) for split in study.drawn or study.columns if split in there]
+    """The predictions of a run, by split."""
+    stored = {path.stem for path in (run.folder / "predictions").glob("*.npz")}
+    return [run.predictions(split) for split in study.drawn or study.columns if split in stored]
 
 
-def _chosen(found: Predictions) -> Bools:
-    """Which examples are answered by the second class, of two."""
-    asked = found.batch.targets >= 0
-    return np.asarray((np.where(asked, found.chosen, 0) > 0).any(1))
+def _chosen(table: Predictions) -> Bools:
+    """Which examples are answered by the second of two classes."""
+    has_target = table.batch.targets >= 0
+    return np.asarray((np.where(has_target, table.chosen, 0) > 0).any(1))
 
 
 def _binary(tables: Sequence[Predictions]) -> bool:
-    """Whether every example asks for one answer that is 0 or 1."""
+    """Whether every example has one target, which is 0 or 1."""
     return all(
         one.batch.targets.max() <= 1 and ((one.batch.targets >= 0).sum(1) == 1).all()
         for one in tables
@@ -211,7 +211,7 @@ def _binary(tables: Sequence[Predictions]) -> bool:
 def _curve(
     tables: Sequence[Predictions], axis: str, value: Callable[[Predictions], Bools]
 ) -> Curve:
-    """How often something is so at every value of an axis, over splits and runs."""
+    """How often `value` holds at every value of an axis, over splits and runs."""
     if not tables:
         return {}
     values = np.concatenate([one.batch.axes[axis] for one in tables])

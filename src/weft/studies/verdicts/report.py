@@ -67,9 +67,9 @@ def without_seed(subject: str) -> str:
 
 
 def short_name(subject: str) -> str:
-    """A name for figures: a program without its file and parameters, at most 24 characters."""
+    """A name for figures: a program without its file and parameters, at most 28 characters."""
     name = subject.partition("(")[0].rpartition(":")[2]
-    return name if len(name) <= 24 else f"{name[:23]}…"
+    return name if len(name) <= 28 else f"{name[:27]}…"
 
 
 def sources(verdict: Verdict) -> str:
