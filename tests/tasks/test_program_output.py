@@ -64,7 +64,7 @@ def test_lengths_follow_from_the_program() -> None:
 
 
 def test_what_a_program_does_not_sample_is_said() -> None:
-    with pytest.raises(WeftError, match="gives no inputs of 31 to 40 tokens"):
+    with pytest.raises(WeftError, match="samples no inputs of 31 to 40 tokens"):
         task("program", program="sort-unique", length=30, longer=40).test_set("longer", 1)
     with pytest.raises(WeftError, match="no inputs of 1001 to 1002 tokens: "):
         task("program", program="anbn", length=1000, longer=1002).test_set("longer", 1)
