@@ -17,8 +17,8 @@ from weft.errors import WeftError
 from weft.tasks import task
 from weft.training import train
 from weft.training.data import tensors_of
-from weft.training.distributed import Group, check_batch, seed_own_draws
-from weft.training.learner import Learner
+from weft.training.distributed import Group, check_batch, seed_process
+from weft.training.supervision import learner_of
 
 CHILD = """
 import json, pathlib, sys
@@ -63,7 +63,7 @@ def test_every_process_needs_an_example() -> None:
 
 def test_seeds_differ_by_process_and_step_and_repeat() -> None:
     def drawn(seed: int, step: int, rank: int) -> tuple[float, ...]:
-        seed_own_draws(seed, step, Group(rank, 4))
+        seed_process(seed, step, Group(rank, 4))
         return tuple(torch.rand(3).tolist())
 
     places = [(seed, step, rank) for seed in (0, 1) for step in (1, 2, 3) for rank in (0, 1, 2)]
@@ -82,7 +82,7 @@ def test_a_step_of_a_process_depends_on_its_number_and_not_on_what_was_drawn_bef
     batch = made.batch("train", 0, 1, 8)
 
     def loss(rank: int, seed: int) -> float:
-        learner = Learner(config, config.model_config(made), torch.device("cpu"), Group(rank, 2))
+        learner = learner_of(config, made, torch.device("cpu"), Group(rank, 2))
         torch.manual_seed(seed)
         return float(learner.learn(tensors_of(batch, learner.model.config), 1))
 
