@@ -18,8 +18,7 @@ from weft.tasks import task
 from weft.training import train
 from weft.training.data import tensors_of
 from weft.training.distributed import Group, check_batch, seed_process
-from weft.training.learner import Learner
-from weft.training.supervision import model_config
+from weft.training.supervision import learner_of
 
 CHILD = """
 import json, pathlib, sys
@@ -76,14 +75,14 @@ def test_seeds_differ_by_process_and_step_and_repeat() -> None:
 def test_a_step_of_a_process_depends_on_its_number_and_not_on_what_was_drawn_before(
     change: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("weft.training.learner.sum_gradients", lambda weights, loss, group: loss)
+    monkeypatch.setattr("weft.training.learner.add_up", lambda weights, loss, group: loss)
     shape = {"layers": 1, "width": 16, "heads": 2, "hidden": (32,), "position": "learned"}
     config = small(change, "model.positions=99", "initial=fan-in", model=shape)
     made = task("parity", format="tag")
     batch = made.batch("train", 0, 1, 8)
 
     def loss(rank: int, seed: int) -> float:
-        learner = Learner(config, model_config(config, made), torch.device("cpu"), Group(rank, 2))
+        learner = learner_of(config, made, torch.device("cpu"), Group(rank, 2))
         torch.manual_seed(seed)
         return float(learner.learn(tensors_of(batch, learner.model.config), 1))
 
