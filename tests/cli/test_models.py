@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from command_line import weft
-from weft.models import PRESETS, TransformerConfig, build, config_from_dict, preset
+from weft.models import PRESETS, TransformerConfig, build_model, config_from_dict, preset
 from weft.models.catalogue import mechanism, mechanisms, parameters_of
 from weft.models.config import ATTENTIONS, CHOICES, POSITIONS
 
@@ -20,7 +20,7 @@ def found(*arguments: str) -> dict[str, Any]:
 
 
 def counted(config: TransformerConfig) -> int:
-    return sum(weight.numel() for weight in build(config).parameters())
+    return sum(weight.numel() for weight in build_model(config).parameters())
 
 
 def test_the_list_has_every_mechanism_and_every_preset() -> None:

@@ -207,7 +207,11 @@ def differs(run: MachineRun, outcome: Execution) -> str:
 
 
 def show(
-    assembly: Assembly, outcome: Execution, program: Subleq, runs: list[MachineRun], wrong: list[str]
+    assembly: Assembly,
+    outcome: Execution,
+    program: Subleq,
+    runs: list[MachineRun],
+    wrong: list[str],
 ) -> None:
     """Print the runs, and what the named cells hold."""
     print(f"{len(assembly.cells)} cells, numbers from {program.low} to {program.high}")
@@ -250,7 +254,11 @@ def named(
 
 
 def as_json(
-    assembly: Assembly, outcome: Execution, program: Subleq, runs: list[MachineRun], wrong: list[str]
+    assembly: Assembly,
+    outcome: Execution,
+    program: Subleq,
+    runs: list[MachineRun],
+    wrong: list[str],
 ) -> dict[str, Any]:
     """The runs as plain values, for JSON."""
     return {

@@ -1,6 +1,6 @@
 """The one Transformer, of which compiled and trained models are instances, and its mechanisms."""
 
-from weft.models.build import Model, build
+from weft.models.build import Model, build_model
 from weft.models.config import TransformerConfig, config_from_dict
 from weft.models.generation import generate
 from weft.models.init import initialise
@@ -20,7 +20,7 @@ __all__ = [
     "Slot",
     "Transformer",
     "TransformerConfig",
-    "build",
+    "build_model",
     "config_from_dict",
     "generate",
     "initialise",

@@ -10,12 +10,12 @@ Model = Transformer | LSTM
 """What can be trained, evaluated and saved: the Transformer, and baselines behind its interface."""
 
 
-def build(config: TransformerConfig) -> Model:
+def build_model(config: TransformerConfig) -> Model:
     """The model that a config describes.
 
     Example:
-        >>> from weft.models import build, preset
-        >>> type(build(preset("nano", architecture="lstm"))).__name__
+        >>> from weft.models import build_model, preset
+        >>> type(build_model(preset("nano", architecture="lstm"))).__name__
         'LSTM'
     """
     return LSTM(config) if config.architecture == "lstm" else Transformer(config)

@@ -17,7 +17,7 @@ from weft.errors import WeftError, did_you_mean
 from weft.extensions import exists, kind_in_file, reference
 from weft.models import attention, canon, dropout, feed_forward, layer, lstm, norms, offsets
 from weft.models.attentions import mechanism_class
-from weft.models.build import build
+from weft.models.build import build_model
 from weft.models.config import ATTENTIONS, POSITIONS, TransformerConfig
 from weft.models.positions import encoding_class, randomised
 
@@ -218,7 +218,7 @@ def parameters_of(config: TransformerConfig) -> Parameters:
         154166272
     """
     with torch.device("meta"):
-        model = build(config)
+        model = build_model(config)
     counts = dict.fromkeys(Parameters.__dataclass_fields__, 0)
     for name, parameter in model.named_parameters():
         part = "recurrent" if config.architecture == "lstm" and "layers" in name else _part(name)

@@ -29,7 +29,7 @@ from weft.config import from_plain, require
 from weft.errors import WeftError
 from weft.files import named, output_folder, read_json, read_text, reason, replaced, write_json
 from weft.language.vocabulary import Vocabulary
-from weft.models.build import build
+from weft.models.build import build_model
 from weft.models.config import TransformerConfig, config_from_dict
 from weft.models.lstm import LSTM
 from weft.models.slots import Layout, layout_from_list, round_stream
@@ -360,7 +360,7 @@ def check_weights(file: Path, config: TransformerConfig, remedy: str = AGAIN) ->
             remedy=remedy,
         )
     with torch.device("meta"):
-        wanted = build(config).state_dict()
+        wanted = build_model(config).state_dict()
     for name, tensor in wanted.items():
         found = header.get(name)
         if found != (tuple(tensor.shape), tensor.dtype):

@@ -41,7 +41,7 @@ def check_architecture(config: TransformerConfig, architecture: str) -> None:
     if config.architecture != architecture:
         _refuse(
             f"architecture is '{config.architecture}', and the model is of '{architecture}'",
-            "Use weft.models.build(config), which builds either",
+            "Use weft.models.build_model(config), which builds either",
         )
 
 

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from weft.errors import WeftError
-from weft.models.build import Model, build
+from weft.models.build import Model, build_model
 from weft.models.transformer import Output
 from weft.tasks import Task
 from weft.training.config import LabelSetLoss, TrainingConfig
@@ -203,7 +203,7 @@ class Learner:
 
     def _shared(self) -> Model:
         """An uncompiled model that shares the weights and takes inputs of any width."""
-        twin = build(self.model.config)
+        twin = build_model(self.model.config)
         twin.load_state_dict(self.model.state_dict(), assign=True)
         return twin.to(self.device).requires_grad_(False)
 

@@ -9,7 +9,7 @@ import torch
 
 from weft.errors import WeftError
 from weft.extensions import check_versions
-from weft.models.build import Model, build
+from weft.models.build import Model, build_model
 from weft.models.config import TransformerConfig
 from weft.models.init import initialise
 from weft.models.presets import preset
@@ -143,7 +143,7 @@ def model_of(config: TrainingConfig, task: Task) -> Model:
         from weft.training.traces.feed_forward import placed
 
         return placed(config, task)
-    return build(model_config(config, task))
+    return build_model(model_config(config, task))
 
 
 def learner_of(
