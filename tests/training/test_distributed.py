@@ -75,7 +75,7 @@ def test_seeds_differ_by_process_and_step_and_repeat() -> None:
 def test_a_step_of_a_process_depends_on_its_number_and_not_on_what_was_drawn_before(
     change: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("weft.training.learner.add_up", lambda weights, loss, group: loss)
+    monkeypatch.setattr("weft.training.learner.sum_gradients", lambda weights, loss, group: loss)
     shape = {"layers": 1, "width": 16, "heads": 2, "hidden": (32,), "position": "learned"}
     config = small(change, "model.positions=99", "initial=fan-in", model=shape)
     made = task("parity", format="tag")

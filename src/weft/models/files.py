@@ -29,7 +29,7 @@ from weft.config import from_plain, require
 from weft.errors import WeftError
 from weft.files import named, output_folder, read_json, read_text, reason, replaced, write_json
 from weft.language.vocabulary import Vocabulary
-from weft.models.build import build_model
+from weft.models.build import Model, build_model
 from weft.models.config import TransformerConfig, config_from_dict
 from weft.models.lstm import LSTM
 from weft.models.slots import Layout, layout_from_list, round_stream
