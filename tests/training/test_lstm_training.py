@@ -60,9 +60,9 @@ def test_an_lstm_continues_a_text_with_what_it_learned(tmp_path: Path) -> None:
         (["model.heads=2"], "an LSTM has no heads, and it is 2. Leave heads out"),
         (["model.position=rotary"], "an LSTM has no position, and it is 'rotary'"),
         (["initial=gpt2"], "initial is for a Transformer"),
-        (["fused=true"], "fused is for a Transformer"),
+        (["torch_compile=true"], "torch_compile is for a Transformer"),
         (["supervision.by=streams"], "no layers to supervise by streams"),
-        (["supervision.by=traces"], "'model.architecture' is the program's to say"),
+        (["supervision.by=traces"], "'model.architecture' is determined by the program"),
         (["model.kind=encoder-decoder"], "an LSTM reads one sequence"),
     ],
 )

@@ -105,7 +105,7 @@ def test_a_model_trained_from_traces_reads_what_its_program_reads(
     rounded: bool, tmp_path: Path
 ) -> None:
     changes = ["supervision.by=traces", "supervision.program=parity"]
-    run = trained(tmp_path, "parity", *changes, f"supervision.rounded={rounded}")
+    run = trained(tmp_path, "parity", *changes, f"supervision.round_between_layers={rounded}")
     model, tokens = weft.load(run), torch.tensor([[2, 1, 0, 1]])
     assert (model.between_layers is not None) == rounded
     output = RunStore(tmp_path).runs()[0].model()(tokens)

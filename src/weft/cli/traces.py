@@ -61,8 +61,7 @@ def traces_command(
       weft traces parity --show 5
     """
     from weft.programs import program
-    from weft.training.traces.dataset import collect
-    from weft.training.traces.dataset_files import extract
+    from weft.training.traces.dataset import collect, extract
 
     if out is not None:
         output_folder(out, holds="traces", marker="traces.json", option="-o")

@@ -16,8 +16,7 @@ from weft.training.launch.executor import Executor, LocalProcesses
 from weft.training.launch.sweep import Cell, cells, read_sweep, sweep
 from weft.training.store import Run, RunStore
 from weft.training.supervision import model_config, task_of
-from weft.training.traces.dataset import TraceSet, collect
-from weft.training.traces.dataset_files import extract
+from weft.training.traces.dataset import TraceSet, collect, extract
 from weft.training.traces.recipes import stream_config, trace_config
 from weft.training.trainer import train
 

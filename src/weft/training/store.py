@@ -100,26 +100,26 @@ class Run:
         from weft.training import checkpoint
         from weft.training.supervision import model_of, task_of
 
-        found = checkpoint.load(self.folder)
-        if found is None:
+        loaded = checkpoint.load(self.folder)
+        if loaded is None:
             raise WeftError(f"the run {self.name} has no weights yet", remedy="Train it first")
         model = model_of(self.config, task_of(self.config) if task is None else task)
         with checkpoint.restoring(self.folder):
-            model.load_state_dict(found[1].get("ema", found[1]["model"]))
+            model.load_state_dict(loaded[1].get("ema", loaded[1]["model"]))
         return model.to(device).eval()
 
     def values(self) -> dict[str, Any]:
         """Everything that conditions can refer to, by `key.sub`."""
         if self.problem:
             return {"name": self.name, "status": self.status, "message": self.problem}
-        found = {"name": self.name, "status": self.status, **flat(self.config.as_dict())}
+        values = {"name": self.name, "status": self.status, **flat(self.config.as_dict())}
         if self.result is not None:
             ended = self.result
-            found |= {"step": ended.step, "best": ended.best, "seconds": ended.seconds}
-            found |= {"message": ended.message} if ended.message else {}
-            found |= {f"accuracy.{split}": value for split, value in ended.accuracy.items()}
-            found |= {f"loss.{split}": value for split, value in ended.loss.items()}
-        return found
+            values |= {"step": ended.step, "best": ended.best, "seconds": ended.seconds}
+            values |= {"message": ended.message} if ended.message else {}
+            values |= {f"accuracy.{split}": value for split, value in ended.accuracy.items()}
+            values |= {f"loss.{split}": value for split, value in ended.loss.items()}
+        return values
 
 
 class RunStore:
@@ -143,16 +143,16 @@ class RunStore:
 
     def find(self, name: str) -> Run:
         """The run whose name starts with `name`."""
-        found = [run for run in self.runs() if run.name.startswith(name)]
-        if len(found) == 1:
-            return found[0]
+        matches = [run for run in self.runs() if run.name.startswith(name)]
+        if len(matches) == 1:
+            return matches[0]
         known = [run.name for run in self.runs()]
         if not self.folder.is_dir():
             raise WeftError(f"there is no folder {self.folder}", remedy="Name it with --runs")
-        if not found:
+        if not matches:
             remedy = did_you_mean(name, known).capitalize()
             raise WeftError(f"there is no run '{name}' in {self.folder}", remedy=remedy)
-        remedy = f"Give more of its name: {', '.join(run.name for run in found)}"
+        remedy = f"Give more of its name: {', '.join(run.name for run in matches)}"
         raise WeftError(f"several runs begin with '{name}'", remedy=remedy)
 
     def query(self, *conditions: str) -> list[Run]:
@@ -192,13 +192,13 @@ class RunStore:
 
 def flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     """Nested values by `key.sub`."""
-    found: dict[str, Any] = {}
+    result: dict[str, Any] = {}
     for key, value in values.items():
         if isinstance(value, Mapping):
-            found |= flat(value, f"{prefix}{key}.")
+            result |= flat(value, f"{prefix}{key}.")
         else:
-            found[f"{prefix}{key}"] = value
-    return found
+            result[f"{prefix}{key}"] = value
+    return result
 
 
 def _age(folder: Path) -> tuple[float, str]:
@@ -217,13 +217,13 @@ def clauses(condition: str) -> list[str]:
 
 
 def _read(condition: str) -> tuple[str, str, Any]:
-    found = CONDITION.fullmatch(condition)
-    if found is None or OTHER_WORDS.search(found[3]):
+    match = CONDITION.fullmatch(condition)
+    if match is None or OTHER_WORDS.search(match[3]):
         raise WeftError(f"'{condition}' is not a condition", remedy=FORMS)
-    sign, value = found[2].replace("==", "="), guess(found[3].strip("'\""))
+    sign, value = match[2].replace("==", "="), guess(match[3].strip("'\""))
     if sign not in EQUAL and not isinstance(value, int | float):
         raise WeftError(f"'{condition}' compares with '{value}', not a number", remedy=FORMS)
-    return found[1], sign, value
+    return match[1], sign, value
 
 
 def _holds(values: Mapping[str, Any], key: str, sign: str, wanted: Any) -> bool:
@@ -234,7 +234,7 @@ def _holds(values: Mapping[str, Any], key: str, sign: str, wanted: Any) -> bool:
     if key == "name":
         wanted = str(wanted)
     if isinstance(value, list) and not isinstance(wanted, list):
-        wanted = [wanted]  # model.hidden=8 is what one writes for a list of one
+        wanted = [wanted]  # model.hidden=8 stands for a list of one
     if sign in EQUAL:
         return bool(value == wanted) == (sign == "=")
     if not isinstance(value, int | float) or not isinstance(wanted, int | float):

@@ -24,8 +24,7 @@ from weft.language.program import token_numbers
 from weft.language.ranges import UNDEFINED
 from weft.training import TraceSet, collect, extract
 from weft.training.traces import vectors as vectors_module
-from weft.training.traces.dataset import PARTS, averaging_heads
-from weft.training.traces.dataset_files import load
+from weft.training.traces.dataset import PARTS, averaging_heads, load
 from weft.training.traces.vectors import VectorPairs, encoder_of
 
 NAMES = ["parity", "parity-absolute(positions=9)", "parity-sum(ones=9)", "parity-count(ones=9)"]
@@ -177,9 +176,9 @@ def test_vectors_made_ahead_and_on_the_way_are_the_same(monkeypatch: pytest.Monk
     program = weft.program("parity-count(ones=9)")
     traces = collect(program, BITS)
     layout = compile_program(program, level=0, max_length=9).model.layout
-    ahead = VectorPairs(traces, layout, torch.device("cpu"))
-    monkeypatch.setattr(vectors_module, "DENSE", 0)
-    later = VectorPairs(traces, layout, torch.device("cpu"))
+    ahead = VectorPairs.of(traces, layout, torch.device("cpu"))
+    monkeypatch.setattr(vectors_module, "MAX_DENSE", 0)
+    later = VectorPairs.of(traces, layout, torch.device("cpu"))
     index = torch.arange(len(traces))
     for one, other in zip(ahead.at(index), later.at(index), strict=True):
         torch.testing.assert_close(one, other)
@@ -188,7 +187,9 @@ def test_vectors_made_ahead_and_on_the_way_are_the_same(monkeypatch: pytest.Monk
 def test_states_are_drawn_as_often_as_they_occurred_or_all_alike() -> None:
     program = weft.program("parity")
     traces = collect(program, BITS)
-    pairs = VectorPairs(traces, compile_program(program, level=0).model.layout, torch.device("cpu"))
+    pairs = VectorPairs.of(
+        traces, compile_program(program, level=0).model.layout, torch.device("cpu")
+    )
     torch.manual_seed(0)
     draws = 200_000
     for by_counts in (True, False):

@@ -113,7 +113,7 @@ def written(value: Any) -> str:
 
 
 def sweep(
-    found: Sequence[Cell],
+    grid: Sequence[Cell],
     *,
     runs: Path,
     jobs: int = 1,
@@ -127,7 +127,7 @@ def sweep(
     others are started, and when all have ended, `Interrupted` is raised.
 
     Args:
-        found: the cells.
+        grid: the cells.
         runs: the folder of all runs.
         jobs: the number of processes at a time, if no executor is given.
         device: where they compute, if no executor is given; `auto` uses all GPUs in turn.
@@ -151,7 +151,7 @@ def sweep(
         interrupts.held(),
         ThreadPoolExecutor(chosen.slots) as pool,
     ):
-        statuses = dict(pool.map(finish, found))
+        statuses = dict(pool.map(finish, grid))
     if interrupts.number:
         finished = sum(status in GOOD for status in statuses.values())
         raise Interrupted(

@@ -8,6 +8,14 @@ is kept once with the number of times it occurred:
 
 If there are too many states for memory, they are written to disk in parts, by a hash of their
 content. Equal states are in the same part, so each part can be merged on its own.
+
+`extract` writes a trace set to a folder of plain arrays, which may be larger than memory:
+
+    traces.json    the program, its variables, and the numbers of inputs and states
+    states.npy     n v, codes after attention
+    averages.npy   n h, what heads with a numerical output averaged
+    after.npy      n v, codes after the step
+    counts.npy     n, how often each state occurred
 """
 
 from __future__ import annotations
@@ -19,8 +27,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.lib.format import open_memmap
 from numpy.typing import NDArray
 
+from weft.config import require
+from weft.errors import WeftError
+from weft.files import output_folder, read_json, reason, replaced, write_json
 from weft.interpreter.batched import step_codes
 from weft.interpreter.inputs import read_input
 from weft.interpreter.states import (
@@ -42,6 +54,9 @@ STATES_IN_MEMORY = 1 << 21
 """How many distinct states are counted in memory before they are written to disk."""
 PART_BITS = 4
 PARTS = 1 << PART_BITS
+FORMAT = 1
+AGAIN = "Extract the traces again"
+ARRAYS = ("states", "averages", "after", "counts")
 
 
 @dataclass(frozen=True)
@@ -165,3 +180,122 @@ def collect(
     counts = np.concatenate([counts for _, counts in parts])
     states = StateSet(program.variables, codes, counts)
     return TraceSet(program, states, averages, after, counter.inputs)
+
+
+def extract(
+    program: Program | type[Program],
+    inputs: Iterable[Any],
+    folder: str | Path,
+    *,
+    name: str = "",
+    layers: int | None = None,
+    limit: int = STATES_IN_MEMORY,
+) -> TraceSet:
+    """Write the distinct states of a program's runs to a folder, and return them from there.
+
+    Args:
+        program: the program to run.
+        inputs: its inputs, which are consumed one by one.
+        folder: where the files go; a trace set that is there is replaced.
+        name: the name by which the program can be found again.
+        layers: run at most this many layers.
+        limit: number of states that are counted in memory; beyond that, counting uses the disk.
+    """
+    program, folder = as_program(program), Path(folder)
+    output_folder(folder, holds="traces", marker="traces.json")
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder.parent) as aside:
+        counter = TraceCounter(program, Path(aside), limit)
+        counter.run(inputs, layers)
+        total = _merge_parts(counter, Path(aside))
+        with replaced(folder) as scratch:
+            scratch.mkdir()
+            _write(counter, Path(aside), scratch, total)
+            write_json(scratch / "traces.json", _described(program, name, counter.inputs, total))
+    return load(folder, program)
+
+
+def _merge_parts(counter: TraceCounter, aside: Path) -> int:
+    """Write each part again, merged; returns the total number of states."""
+    total = 0
+    for number, (rows, counts) in enumerate(counter.parts()):
+        np.save(aside / f"rows-{number:03d}.npy", rows)
+        np.save(aside / f"counts-{number:03d}.npy", counts)
+        total += len(rows)
+    return total
+
+
+def _write(counter: TraceCounter, aside: Path, folder: Path, total: int) -> None:
+    """Write the arrays, part by part."""
+    width = len(counter.program.variables)
+    shapes: dict[str, tuple[int, ...]] = {
+        "states": (total, width),
+        "averages": (total, len(counter.averaging)),
+        "after": (total, width),
+        "counts": (total,),
+    }
+    kinds = {"states": np.int32, "averages": np.float64, "after": np.int32, "counts": np.int64}
+    files = {name: _array(folder / f"{name}.npy", kinds[name], shapes[name]) for name in ARRAYS}
+    start = 0
+    for path in sorted(aside.glob("rows-*.npy")):
+        rows = np.load(path)
+        states, averages, after = counter.unpack(rows)
+        counts = np.load(path.with_name(path.name.replace("rows", "counts")))
+        span = slice(start, start + len(rows))
+        for name, part in zip(ARRAYS, (states, averages, after, counts), strict=True):
+            files[name][span] = part
+        start += len(rows)
+    for name, array in files.items():
+        if array.size:
+            array.flush()  # type: ignore[attr-defined]
+        else:
+            np.save(folder / f"{name}.npy", array)
+
+
+def _array(path: Path, kind: Any, shape: tuple[int, ...]) -> Array:
+    """An array on disk; in memory if it is empty, which cannot be mapped."""
+    if 0 in shape:
+        return np.zeros(shape, kind)
+    return open_memmap(path, mode="w+", dtype=kind, shape=shape)
+
+
+def _described(program: Program, name: str, inputs: int, states: int) -> dict[str, Any]:
+    variables = [
+        {"name": one.name, "codes": len(one), "head": one.is_head}
+        for one in program.variables.values()
+    ]
+    return {
+        "format": FORMAT,
+        "program": name or program.name,
+        "variables": variables,
+        "averaging": list(averaging_heads(program)),
+        "inputs": inputs,
+        "states": states,
+    }
+
+
+def load(folder: str | Path, program: Program | type[Program]) -> TraceSet:
+    """Traces from their folder; large arrays stay on disk until they are read."""
+    folder, program = Path(folder), as_program(program)
+    path = folder / "traces.json"
+    stored = read_json(path, AGAIN)
+    require(stored, {"program": str, "inputs": int, "states": int}, str(path), AGAIN)
+    expected = _described(program, stored["program"], stored["inputs"], stored["states"])
+    for key, value in expected.items():
+        if stored.get(key) != value:
+            raise WeftError(
+                f"{folder} holds traces of another program: '{key}' differs",
+                subject=program.name,
+                remedy=AGAIN,
+            )
+    states, averages, after, counts = (_read(folder / f"{one}.npy") for one in ARRAYS)
+    distinct = StateSet(program.variables, states, counts)
+    return TraceSet(program, distinct, averages, after, stored["inputs"])
+
+
+def _read(path: Path) -> Array:
+    try:
+        array: Array = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
+        raise WeftError(f"{path} cannot be read: {reason(error)}", remedy=AGAIN) from None
+    return array

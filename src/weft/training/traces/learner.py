@@ -117,7 +117,7 @@ def trace_learner(
     """Trace the program, compile it, and initialise the feed-forward to train."""
     assert isinstance(task, ProgramTask)
     _check(config, group)
-    pairs = VectorPairs(traces_of(config, task), task.compiled.model.layout, device)
+    pairs = VectorPairs.of(traces_of(config, task), task.compiled.model.layout, device)
     model = placed(config, task)
     initialise_he(feed_forward_of(model), config.seed)
     if config.supervision.init_at_states:

@@ -1,16 +1,17 @@
-"""States as vectors of the compiled stream: what the feed-forward reads, and what it leaves.
+"""Trace supervision: states as vectors of the compiled residual stream.
 
-    x  =  sum of table[code of variable], plus what heads of numbers averaged
+    x  =  sum of table[code of variable], plus the averages of heads with a numerical output
     y  =  sum of table[code of variable after the step]
 
-Every variable has its dimensions (level 0's layout): one-hot, multi-hot, or one for a number; an
-undefined head is zero, and after the step all are. So x and y are what a compiled model's stream
-holds before and after its feed-forward.
+At level 0 every variable has its own dimensions: one-hot, multi-hot, or one for a number. An
+undefined head is zero, and after the step all heads are. So x and y are the residual stream of a
+compiled model before and after its feed-forward.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -21,18 +22,21 @@ from weft.language.program import Program
 from weft.models.slots import Layout, encode
 from weft.training.traces.dataset import Array, TraceSet, averaging_heads
 
-DENSE = 1 << 26
-"""Up to how many numbers vectors are made ahead; more are made from codes, batch by batch."""
+if TYPE_CHECKING:
+    from jaxtyping import Float, Int
+
+MAX_DENSE = 1 << 26
+"""Up to this many numbers, all vectors are computed ahead; beyond, per batch from codes."""
 
 
 @dataclass(frozen=True)
 class Encoder:
-    """Codes to vectors.
+    """Maps codes to vectors.
 
     Attributes:
-        table: c d, the encoding of every value of every variable, one below the other.
-        starts: v, where each variable's values begin there.
-        averaged: h, the dimension of each head that averages.
+        table: c d, the encodings of all values of all variables.
+        starts: v, the first row of each variable in the table.
+        averaged: h, the dimension of each head with a numerical output.
     """
 
     table: Array
@@ -41,16 +45,16 @@ class Encoder:
 
     def vectors(self, codes: Array, averages: Array | None = None) -> Array:
         """Vectors (n d) of codes (n v) and, before the step, averages (n h)."""
-        found = np.zeros((len(codes), self.table.shape[1]))
+        vectors = np.zeros((len(codes), self.table.shape[1]))
         for column, start in enumerate(self.starts):
-            found += self.table[codes[:, column] + start]
+            vectors += self.table[codes[:, column] + start]
         if averages is not None:
-            found[:, self.averaged] += averages
-        return found
+            vectors[:, self.averaged] += averages
+        return vectors
 
 
 def encoder_of(program: Program, layout: Layout) -> Encoder:
-    """The encoder of a program's states in a stream."""
+    """The encoder of a program's states in a residual stream."""
     averaging = averaging_heads(program)
     rows: list[Array] = []
     starts = []
@@ -67,52 +71,76 @@ def encoder_of(program: Program, layout: Layout) -> Encoder:
 
 
 class VectorPairs:
-    """The pairs of a trace set on a device, to be drawn from."""
+    """The pairs of a trace set on a device, to draw batches from; `of` makes them.
 
-    def __init__(self, traces: TraceSet, layout: Layout, device: torch.device) -> None:
-        self.encoder = encoder_of(traces.program, layout)
-        self.count = len(traces)
-        if not self.count:
+    Attributes:
+        count: number of distinct states.
+        dense: all vectors x and y, if they fit; otherwise they are built from codes per batch.
+    """
+
+    def __init__(
+        self,
+        counts: Int[Tensor, " states"],
+        encoder: Encoder,
+        codes: tuple[Int[Tensor, "states variables"], Int[Tensor, "states variables"]],
+        averages: Float[Tensor, "states heads"],
+        dense: tuple[Float[Tensor, "states width"], Float[Tensor, "states width"]] | None = None,
+    ) -> None:
+        """`codes` are rows of the encoder's table, before and after the step."""
+        self.count = len(counts)
+        self.dense, self._codes, self._averages = dense, codes, averages
+        self._ends = counts.cumsum(0)
+        self._total = int(counts.sum())
+        self._table = _tensor(encoder.table).to(counts.device)
+        self._averaged = encoder.averaged.tolist()
+
+    @classmethod
+    def of(cls, traces: TraceSet, layout: Layout, device: torch.device) -> VectorPairs:
+        """Encode the states of a trace set in a model's residual stream."""
+        if not len(traces):
             raise WeftError(
                 "its runs have no states to learn from",
                 subject=traces.program.name,
-                remedy="Take inputs with at least one token, on which it runs at least one layer",
+                remedy="Use inputs with at least one token, on which it runs at least one layer",
             )
-        self._ends = torch.from_numpy(np.cumsum(traces.counts)).to(device)
-        self._total = traces.occurrences
-        self._dense: tuple[Tensor, Tensor] | None = None
-        if self.count * layout.width <= DENSE:
-            read = self.encoder.vectors(traces.states.codes, traces.averages)
-            left = self.encoder.vectors(traces.after)
-            self._dense = _tensor(read).to(device), _tensor(left).to(device)
-        else:
-            self._codes = [self._placed(c).to(device) for c in (traces.states.codes, traces.after)]
-            self._table = _tensor(self.encoder.table).to(device)
-            self._averages = _tensor(traces.averages).to(device)
-
-    def _placed(self, codes: Array) -> Tensor:
-        return torch.from_numpy(np.asarray(codes, np.int32) + self.encoder.starts.astype(np.int32))
+        encoder = encoder_of(traces.program, layout)
+        before, after = traces.states.codes, traces.after
+        dense = None
+        if len(traces) * layout.width <= MAX_DENSE:
+            vectors = encoder.vectors(before, traces.averages), encoder.vectors(after)
+            dense = _tensor(vectors[0]).to(device), _tensor(vectors[1]).to(device)
+        starts = encoder.starts.astype(np.int32)
+        rows = [torch.from_numpy(np.asarray(codes, np.int32) + starts) for codes in (before, after)]
+        return cls(
+            torch.from_numpy(np.array(traces.counts)).to(device),
+            encoder,
+            (rows[0].to(device), rows[1].to(device)),
+            _tensor(traces.averages).to(device),
+            dense,
+        )
 
     @property
     def device(self) -> torch.device:
-        """Where they are."""
+        """The device that holds the pairs."""
         return self._ends.device
 
-    def draw(self, size: int, *, by_counts: bool) -> Tensor:
-        """Random states: each as often as it occurred, or all alike."""
+    def draw(self, size: int, *, by_counts: bool) -> Int[Tensor, " size"]:
+        """The numbers of random states: each as often as it occurred, or all equally often."""
         if not by_counts:
             return torch.randint(self.count, (size,), device=self.device)
         drawn = torch.randint(self._total, (size,), device=self.device)
         return torch.searchsorted(self._ends, drawn, right=True)
 
-    def at(self, index: Tensor) -> tuple[Tensor, Tensor]:
-        """What the feed-forward reads and leaves (b d) at some states."""
-        if self._dense is not None:
-            return self._dense[0][index], self._dense[1][index]
-        read, left = (self._table[codes[index]].sum(1) for codes in self._codes)
-        for column, place in enumerate(self.encoder.averaged.tolist()):
-            read[:, place] += self._averages[index, column]
-        return read, left
+    def at(
+        self, index: Int[Tensor, " size"]
+    ) -> tuple[Float[Tensor, "size width"], Float[Tensor, "size width"]]:
+        """The residual stream before and after the feed-forward, at some states."""
+        if self.dense is not None:
+            return self.dense[0][index], self.dense[1][index]
+        before, after = (self._table[codes[index]].sum(1) for codes in self._codes)
+        for column, dimension in enumerate(self._averaged):
+            before[:, dimension] += self._averages[index, column]
+        return before, after
 
 
 def _tensor(values: Array) -> Tensor:
