@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import weft
@@ -73,7 +73,7 @@ def limits(program: weft.Program, data: Any) -> dict[str, int]:
     return {"layers": data.draw(st.integers(0, 4))}
 
 
-@few
+@settings(few, max_examples=25)
 @given(programs(), batches(), st.data())
 def test_batches_end_as_the_reference_does(
     program: weft.Program, inputs: list[list[int]], data: Any
@@ -98,7 +98,7 @@ def test_many_batches_end_as_the_reference_does(
     check_agreement(program, inputs, trace=trace, **limits(program, data))
 
 
-@few
+@settings(few, max_examples=25)
 @given(programs(), st.data())
 def test_the_answer_for_an_input_does_not_depend_on_its_batch(
     program: weft.Program, data: Any

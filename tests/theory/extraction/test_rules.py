@@ -366,7 +366,7 @@ def test_training_from_near_the_optimum_comes_back_to_its_rules() -> None:
     before = distance(HiddenLayer(start[0], start[2], start[1], start[3], True),
                       model.layout, program, states.once())  # fmt: skip
     assert before.wrong > 0.5
-    layer = train(states, model, start, alpha=0.1, steps=1500)
+    layer = train(states, model, start, alpha=0.1, steps=1000)
     after = distance(layer, model.layout, program, states.once(), penalty=Penalty(0.1))
     assert after.wrong == 0
     assert after.units.recovered + after.units.alike == after.rules == 7

@@ -70,7 +70,7 @@ def test_on_its_training_set_it_does_the_same(name: str, reading: Any, form: Any
     assert (after.results, after.layers) == (before.results, before.layers)
 
 
-@settings(max_examples=40, derandomize=True, deadline=None)
+@settings(max_examples=20, derandomize=True, deadline=None)
 @given(st.data(), st.booleans())
 def test_random_programs_do_the_same_on_their_training_set(data: Any, constraints: bool) -> None:
     program, given_ = data.draw(programs()), data.draw(batches())

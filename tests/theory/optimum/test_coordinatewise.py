@@ -24,7 +24,7 @@ from weft.theory.optimum.derivatives import Penalty, derivatives
 from weft.theory.optimum.kinks import count_kinks
 from weft.theory.optimum.reconstruction import construct, paper_rules
 
-PAGE = Path(__file__).parents[2] / "docs" / "optimum.md"
+PAGE = Path(__file__).parents[3] / "docs" / "optimum.md"
 INPUTS = 60
 
 

@@ -14,7 +14,7 @@ from random_programs import batches, few, many, programs
 from weft.language.ranges import Categorical
 from weft.theory.optimum.coordinatewise import is_strict_coordinate_optimum
 
-MOST = 25
+MAX_RULES = 25
 """Of programs with more rules than this, not every parameter is moved."""
 
 
@@ -36,7 +36,7 @@ def check_program(program: weft.Program, inputs: list[list[int]]) -> str:
         for position in range(layer.attended.positions)
     ]
     rules = [plain(rule) for rule in single_valued(program)]
-    if len(rules) > MOST:
+    if len(rules) > MAX_RULES:
         return "large"
     weights = compiled(dict(program.variables), rules)
     width = weights.first.shape[1]
@@ -66,7 +66,7 @@ def split(rule: weft.Rule) -> list[weft.Rule]:
 seen: dict[str, int] = {}
 
 
-@settings(few, max_examples=150)  # most programs are outside of the theorems
+@settings(few, max_examples=110)  # most programs are outside of the theorems
 @given(programs(), batches())
 def check_many(program: weft.Program, inputs: list[list[int]]) -> None:
     outcome = check_program(program, inputs)
