@@ -341,6 +341,25 @@ def test_a_registered_task_is_trained(folder: Path) -> None:
     assert RunStore(folder).runs()[0].model().config.outputs == 12
 
 
+def test_callbacks_and_executors_are_named_on_the_command_line(folder: Path) -> None:
+    Path("my_callback.py").write_text(
+        CALLBACK
+        + "\n    def on_end(self, result):\n        print(f'{self.every}: {result.status}')\n"
+    )
+    small = ["steps=1", "batch=4", "evaluation.size=4"]
+    done = execute(["train", "copy", *small, "--callback", "my_callback.py:Quiet(every=7)"])
+    assert done.code == 0, done.stderr
+    assert "7: done" in done.stdout
+    values = 'steps = 1\nbatch = 4\n"evaluation.size" = 4\n'
+    Path("grid.toml").write_text(f'task = "copy"\n[all]\n{values}[grid]\nseed = [1]\n')
+    swept = execute(["sweep", "grid.toml", "--executor", "my_executor.py:Here"])
+    assert swept.code == 0, swept.stderr
+    assert len(RunStore("runs").query("seed=1")) == 1
+    wrong = execute(["train", "copy", *small, "--callback", "my_task.py:Doubling"])
+    assert wrong.code == 2
+    assert "a class derived from Task, not a callback" in wrong.stderr
+
+
 # Mechanisms
 
 
@@ -434,6 +453,8 @@ def test_a_mechanism_is_shown_and_trained(folder: Path, kind: str) -> None:
             "",
         ),
         ("callback", ("every=1", "every"), "Give every parameter a default"),
+        ("executor", ("__call__", "call"), "Write def __call__(self, config, runs)"),
+        ("executor", ("(self, config, runs)", "(self, config)"), "be called with (config, runs)"),
     ],
 )
 def test_mistakes_are_answered_with_what_to_write(
@@ -446,7 +467,8 @@ def test_mistakes_are_answered_with_what_to_write(
         said = "changes weights, but Softmax.fast, which it inherits, does not use that"
     path.write_text(source)
     name = f"{path}:{SOURCES[kind][0]}"
-    use = {"task": task, "callback": lambda name: extensions.find("callback", name)}
+    use = {"task": task, "callback": lambda name: extensions.make("callback", name)}
+    use["executor"] = lambda name: extensions.make("executor", name)
     with pytest.raises(WeftError) as caught:
         use.get(kind, lambda name: config_with(**{kind: name}))(name)
     assert said in str(caught.value)

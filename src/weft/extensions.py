@@ -298,8 +298,16 @@ def kind_in_file(text: str, kinds: tuple[str, ...]) -> str:
     return kinds[0]
 
 
-def make(kind: str, text: str, value: Any) -> Any:
-    """An instance, by the keyword arguments that the name has in brackets."""
+def make(kind: str, text: str, value: Any = None) -> Any:
+    """An instance of the class that `find` gives, or of `value`, with the arguments in brackets.
+
+    Example:
+        >>> from weft.extensions import make
+        >>> from weft.programs.parity import ParityAbsolute
+        >>> make("program", "mine(positions=8)", ParityAbsolute).positions
+        8
+    """
+    value = find(kind, text) if value is None else value
     arguments = reference(text, kind).arguments
     if not isinstance(value, type) and not arguments:
         return value
@@ -462,7 +470,8 @@ def _public(base: type) -> Iterator[tuple[str, Any]]:
     for owner in reversed(base.__mro__):
         if owner.__module__.partition(".")[0] == "weft":
             for name, member in vars(owner).items():
-                if not name.startswith("_") and isinstance(member, FunctionType | property):
+                public = name == "__call__" or not name.startswith("_")
+                if public and isinstance(member, FunctionType | property):
                     yield name, inspect.getattr_static(base, name)
 
 

@@ -34,7 +34,7 @@ def test_both_interpreters_do_its_task(entry: Entry) -> None:
     program, inputs = samples(entry, 40)
     expected = [program.task(tokens) for tokens in inputs]
     assert weft.run_batch(program, inputs).results == expected
-    assert [weft.run(program, tokens).result for tokens in inputs[:6]] == expected[:6]
+    assert [weft.run(program, tokens).result for tokens in inputs[:4]] == expected[:4]
     assert len({repr(result) for result in expected}) > 1, "samples with one answer show nothing"
 
 

@@ -34,7 +34,7 @@ def test_the_constructors_of_the_result(words: str, result: str) -> None:
 
 @pytest.mark.parametrize("text", ["0", "", "X1", "X1 X2 01", "01 X1", "-3"])
 def test_what_is_no_number_is_refused(text: str) -> None:
-    with pytest.raises(weft.WeftError, match=r"not a binary number from 1 on\. Write it as 11"):
+    with pytest.raises(weft.WeftError, match=r"not a binary number of at least 1\. Write it as 11"):
         weft.run(Successor, text)
 
 

@@ -40,7 +40,7 @@ def test_answers_are_what_the_program_puts_out(name: str, monkeypatch: pytest.Mo
     made = task("program", program=name)
     assert isinstance(made, ProgramOutput)
     for split in made.splits:
-        batch = made.test_set(split, 3)
+        batch = made.test_set(split, 2)
         inputs = made.asked(batch)
         for place, (question, answer) in enumerate(made.examples(batch)):
             assert answer == made.reference(question)

@@ -108,7 +108,7 @@ def test_what_is_tested_is_never_drawn_and_never_twice(name: str) -> None:
 @pytest.mark.parametrize("name", TASKS)
 def test_what_is_validated_is_in_distribution_and_neither_trained_on_nor_tested(name: str) -> None:
     made = task(name)
-    batch = made.validation_set(300)
+    batch = made.validation_set(200)
     found = questions(made, batch)
     assert len(found) == len(set(found)) > 30
     for axis, (low, high) in made.splits["train"].axes.items():
@@ -118,7 +118,7 @@ def test_what_is_validated_is_in_distribution_and_neither_trained_on_nor_tested(
         assert made.reference(question) == answer
     for split in made.splits:
         assert not set(found) & set(questions(made, made.test_set(split, 500)))
-    batches = [made.batch("train", 0, step, 1000) for step in range(2)]
+    batches = [made.batch("train", 0, step, 500) for step in range(2)]
     assert not set(found) & {one for drawn in batches for one in questions(made, drawn)}
 
 

@@ -98,11 +98,11 @@ def sweep_command(
 
 def _executor(name: str, jobs: int, devices: str) -> Executor:
     """The user's executor if one is named; local processes otherwise."""
-    from weft.extensions import find, make
+    from weft.extensions import make
     from weft.training.launch.executor import LocalProcesses
 
     if name:
-        result: Executor = make("executor", name, find("executor", name))
+        result: Executor = make("executor", name)
         return result
     return LocalProcesses(jobs, [device.strip() for device in devices.split(",")])
 

@@ -72,7 +72,7 @@ def train_command(
 
       torchrun --nproc-per-node 2 -m weft train parity
     """
-    from weft.extensions import find, make
+    from weft.extensions import make
     from weft.training import override, train
     from weft.training.callbacks import GOOD
     from weft.training.environment import device_of
@@ -83,7 +83,7 @@ def train_command(
     preset = [f"preset={model}"] if model else []
     config = override(_recipe(task, traces, small, whole), [*preset, *(changes or [])])
     shown = [] if quiet or json else [Display(where)]
-    callbacks = [*shown, *(make("callback", name, find("callback", name)) for name in own or [])]
+    callbacks = [*shown, *(make("callback", name) for name in own or [])]
     result = train(config, runs=runs, device=device, callbacks=callbacks, save_every=save_every)
     if os.environ.get("RANK", "0") == "0":
         _print_result(config.hash, runs / config.hash, result, json)

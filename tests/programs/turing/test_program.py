@@ -117,7 +117,7 @@ def test_the_head_cannot_leave_the_tape() -> None:
 
 @pytest.mark.parametrize("text", ["12", "(0)(1)", "0[1", "01)"])
 def test_what_is_no_tape_is_refused(text: str) -> None:
-    with pytest.raises(weft.WeftError, match="no tape of this machine"):
+    with pytest.raises(weft.WeftError, match="not a tape of this machine"):
         Turing().encode(text)
 
 
