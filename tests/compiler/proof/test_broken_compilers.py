@@ -12,14 +12,14 @@ from mutants import SOURCE
 
 import weft
 from random_programs import make
-from weft.compiler import build, lower, reach, slicing, terms
-from weft.compiler import heads as attention
+from weft.compiler import build, heads, lower, reach, slicing, terms
 from weft.compiler import one_hot as expand
 from weft.compiler.problem import Problem, restricted
 from weft.compiler.proof import prove
 from weft.models.slots import make_layout
 from weft.weights import matrices
 from weft.weights.cubes import Cube, minimise
+from weft.weights.layers import AttentionMatrices
 from weft.weights.precision import Ramp
 
 COUNTER = """
@@ -144,24 +144,25 @@ def weak(format_: Any) -> float:
     return 4.0
 
 
-def every_bias_alike(*args: Any) -> Any:
-    """All offsets have the same bias."""
-    matrices = SELECTING(*args)
-    if matrices.bias is not None:
-        matrices.bias[0] = matrices.bias[0].max()
-    return matrices
+def every_bias_alike(*args: Any) -> AttentionMatrices:
+    """Offsets are not told apart."""
+    head = SELECTING(*args)
+    return replace(
+        head, bias=None if head.bias is None else np.full_like(head.bias, head.bias.max())
+    )
 
 
-SELECTING = attention._selecting
+SELECTING = heads._selecting
 
 
-def unequal_bias(*args: Any) -> Any:
+def unequal_bias(*args: Any) -> AttentionMatrices:
     """Offsets that match score differently: a softmax, but not a mean."""
-    matrices = SELECTING(*args)
-    if matrices.bias is not None:
-        finite = np.flatnonzero(np.isfinite(matrices.bias[0]))
-        matrices.bias[0, finite[0]] += 1
-    return matrices
+    head = SELECTING(*args)
+    if head.bias is None:
+        return head
+    bias = head.bias.copy()
+    bias[0, np.flatnonzero(np.isfinite(bias[0]))[0]] += 1
+    return replace(head, bias=bias)
 
 
 def without_carries(self: Any, one: Any, level: int) -> Any:
@@ -175,7 +176,7 @@ def without_carries(self: Any, one: Any, level: int) -> Any:
 PLACE_FORM = matrices._Placer._place_form
 
 
-def nothing_cancelled(problem: Problem, name: str, level: int) -> bool:
+def nothing_cleared(problem: Problem, name: str, level: int) -> bool:
     """No head clears what heads wrote."""
     return False
 
@@ -242,15 +243,15 @@ BROKEN: dict[str, Broken] = {
     "cubes too large in cases": Broken(lower, "minimise", greedy, (RULE_110, SORT)),
     "thresholds a bucket too high": Broken(expand, "mean_ramps", shifted_ramps, (AVERAGE,)),
     "thresholds within a mean": Broken(expand, "mean_ramps", steep_at_the_mean, (AVERAGE,)),
-    "weak matches": Broken(attention, "strength", weak, (ABSOLUTE, ADDITION)),
-    "offsets not told apart": Broken(attention, "_selecting", every_bias_alike, (PARITY,)),
+    "weak matches": Broken(heads, "strength", weak, (ABSOLUTE, ADDITION)),
+    "offsets not told apart": Broken(heads, "_selecting", every_bias_alike, (PARITY,)),
     "matches that score differently": Broken(
-        attention, "_selecting", unequal_bias, (lambda: program("Neighbours", SOURCE),)
+        heads, "_selecting", unequal_bias, (lambda: program("Neighbours", SOURCE),)
     ),
     "carries halved": Broken(
         matrices._Placer, "_place_form", without_carries, (lambda: program("Counter", SOURCE),)
     ),
-    "nothing cancelled": Broken(build, "_is_cancelled", nothing_cancelled, (PARITY, ADDITION)),
+    "nothing cleared": Broken(build, "_is_cleared_by_head", nothing_cleared, (PARITY, ADDITION)),
     "gates off by one": Broken(terms.Terms, "gate", off_by_one_gate, (PARITY, RULE_110)),
     "old values kept": Broken(lower.Lowering, "_clear", without_clearing, (ADDITION,)),
     "slots overlap": Broken(build, "make_layout", overlapping, (PARITY, RULE_110)),
