@@ -181,7 +181,7 @@ def test_activations_are_replaced_and_layers_left_out_as_in_a_transformer() -> N
     assert first.layers.tolist() == [1, 1]
     silenced = model.run_with_hooks(tokens, hooks={"blocks.2.hook_resid_post": torch.zeros_like})
     assert not bool(silenced.logits.any())
-    with pytest.raises(WeftError, match="has no activation 'blocks.3.hook_resid_post'"):
+    with pytest.raises(WeftError, match="has no activation 'blocks"):
         model.run_with_hooks(tokens, hooks={"blocks.3.hook_resid_post": torch.zeros_like})
     with pytest.raises(WeftError, match="does not read text"):
         model.answer("101")
