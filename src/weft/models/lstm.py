@@ -156,7 +156,9 @@ class LSTM(SequenceModel):
         """
         for name, given in (("documents", documents), ("source", source), ("watch", watch)):
             if given is not None:
-                remedy = "Use run_with_cache" if name == "watch" else "It reads one sequence per row"
+                remedy = (
+                    "Use run_with_cache" if name == "watch" else "It reads one sequence per row"
+                )
                 raise WeftError(f"an LSTM was given {name}", remedy=remedy)
         stream = self._embed(tokens)
         if hook is not None:
