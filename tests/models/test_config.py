@@ -169,3 +169,13 @@ def test_widths_of_heads_are_shares_of_the_stream() -> None:
     assert (config.key_width, config.value_width) == (4, 4)
     with_both = mechanisms.config(kind="encoder-decoder", layers=3)
     assert with_both.encoder_layers == 3
+
+
+def test_configs_from_before_a_field_was_added_still_load() -> None:
+    """As in folders of models that older versions wrote."""
+    new = ("norm_type", "norm_bias", "attention_biases", "dropout", "attention_dropout",
+           "example_offsets", "architecture")  # fmt: skip
+    config = mechanisms.config()
+    old = {key: value for key, value in config.as_dict().items() if key not in new}
+    assert len(old) == len(config.as_dict()) - len(new)
+    assert config_from_dict(old) == config

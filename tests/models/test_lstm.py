@@ -166,11 +166,25 @@ def test_a_decoder_does_not_look_ahead_and_an_encoder_does() -> None:
         assert torch.allclose(one, two) == same
 
 
-@pytest.mark.parametrize("name", ["documents", "source"])
+@pytest.mark.parametrize("name", ["documents", "source", "watch"])
 def test_what_it_cannot_read_is_refused(name: str) -> None:
     tokens = mechanisms.tokens(1, 4)
     with pytest.raises(WeftError, match=f"was given {name}"):
         made()(tokens, **{name: tokens})
+
+
+def test_activations_are_replaced_and_layers_left_out_as_in_a_transformer() -> None:
+    model, tokens = made(layers=3), mechanisms.tokens(2, 5)
+    cache = model.run_with_cache(tokens)[1]
+    first = model(tokens, layers=1)
+    assert torch.equal(first.stream, cache["blocks.0.hook_resid_post"])
+    assert first.layers.tolist() == [1, 1]
+    silenced = model.run_with_hooks(tokens, hooks={"blocks.2.hook_resid_post": torch.zeros_like})
+    assert not bool(silenced.logits.any())
+    with pytest.raises(WeftError, match="has no activation 'blocks"):
+        model.run_with_hooks(tokens, hooks={"blocks.3.hook_resid_post": torch.zeros_like})
+    with pytest.raises(WeftError, match="does not read text"):
+        model.answer("101")
 
 
 def test_an_input_of_no_tokens_has_no_logits() -> None:

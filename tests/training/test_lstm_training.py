@@ -9,6 +9,7 @@ import pytest
 import torch
 from training_runs import folder_of, small
 
+import weft
 from weft.errors import WeftError
 from weft.models import LSTM, generate
 from weft.tasks import task
@@ -42,6 +43,10 @@ def test_an_lstm_learns_parity_and_generalises_to_longer_strings(tmp_path: Path)
     asked = found.batch.targets[:20] >= 0
     chosen = logits.argmax(-1).numpy()
     assert (chosen[asked] == found.chosen[:20][asked]).all()
+    loaded = weft.load(run.folder)
+    assert isinstance(loaded, LSTM)
+    assert "| architecture | LSTM |" in (run.folder / "model" / "card.md").read_text()
+    assert [loaded.answer(bits) for bits in ("1", "1011", "110011")] == ["1", "1", "0"]
 
 
 def test_an_lstm_continues_a_text_with_what_it_learned(tmp_path: Path) -> None:
@@ -61,6 +66,7 @@ def test_an_lstm_continues_a_text_with_what_it_learned(tmp_path: Path) -> None:
         (["model.position=rotary"], "an LSTM has no position, and it is 'rotary'"),
         (["initial=gpt2"], "initial is for a Transformer"),
         (["torch_compile=true"], "torch_compile is for a Transformer"),
+        (["pack=64"], "pack is for a Transformer"),
         (["supervision.by=streams"], "no layers to supervise by streams"),
         (["supervision.by=traces"], "'model.architecture' is determined by the program"),
         (["model.kind=encoder-decoder"], "an LSTM reads one sequence"),

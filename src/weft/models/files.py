@@ -280,13 +280,18 @@ def _card(
     config = model.config
     parameters = sum(parameter.numel() for parameter in model.parameters())
     hidden = " + ".join(f"{width:,}" for width in config.hidden)
+    shape = {
+        "heads per layer": f"{config.heads}",
+        "hidden units per layer": f"{sum(config.hidden):,} ({hidden})",
+        "residual stream": f"{config.width} dimensions",
+    }
+    if config.architecture == "lstm":
+        shape = {"architecture": "LSTM", "units per layer": f"{config.width}"}
     table = {
         **facts,
         "kind": config.kind,
         "layers": f"{config.layers}" + (f", up to {config.loops} loops" * (config.loops > 1)),
-        "heads per layer": f"{config.heads}",
-        "hidden units per layer": f"{sum(config.hidden):,} ({hidden})",
-        "residual stream": f"{config.width} dimensions",
+        **shape,
         "parameters": f"{parameters:,}",
         "number format": config.dtype,
         "longest input": f"{config.max_length or description.text.longest or 'any'}",

@@ -28,9 +28,11 @@ from weft.language.vocabulary import Vocabulary
 from weft.models.cache import KVCache
 from weft.models.config import TransformerConfig
 from weft.models.dropout import dropout
-from weft.models.hooks import Hook, HookedModule
+from weft.models.forward import StreamObserver
+from weft.models.hooks import Hook
 from weft.models.init import Initialisation, normal, uniform
 from weft.models.lstm_config import check_architecture
+from weft.models.sequence_model import SequenceModel
 from weft.models.transformer import DTYPES, Output
 
 if TYPE_CHECKING:
@@ -87,7 +89,7 @@ class LSTMLayer(nn.Module):
                     nn.init.ones_(weight[units : 2 * units])  # the gates are i, f, g, o
 
 
-class LSTM(HookedModule):
+class LSTM(SequenceModel):
     """A stack of LSTM layers between an embedding and an output projection.
 
     Example:
@@ -99,7 +101,6 @@ class LSTM(HookedModule):
     """
 
     norm = None
-    stream_layout = None
     between_layers = None
 
     def __init__(
@@ -109,11 +110,9 @@ class LSTM(HookedModule):
         vocabulary: Vocabulary | None = None,
         text: TextFormat | None = None,
     ) -> None:
-        super().__init__()
+        super().__init__(vocabulary=vocabulary, text=text)
         check_architecture(config, "lstm")
         self.config = config
-        self.vocabulary = vocabulary
-        self.text = text
         self.embedding = nn.Parameter(torch.zeros(config.vocabulary, config.width))
         self.layers = nn.ModuleList(LSTMLayer(config) for _ in range(config.layers))
         if not config.tied:
@@ -135,6 +134,9 @@ class LSTM(HookedModule):
         documents: Int[Tensor, "batch length"] | None = None,
         source: Int[Tensor, "batch source_length"] | None = None,
         source_lengths: Int[Tensor, " batch"] | None = None,
+        layers: int | None = None,
+        watch: StreamObserver | None = None,
+        plain: bool = False,
         backend: str = "auto",
         hook: Hook | None = None,
     ) -> Output:
@@ -146,22 +148,29 @@ class LSTM(HookedModule):
             documents: refused: a row is one document.
             source: refused: there is no encoder to read it.
             source_lengths: the lengths of the source.
+            layers: run at most this many layers.
+            watch: refused: there is no residual stream to watch.
+            plain: has no effect, like `backend`: there is one way to compute an LSTM.
             backend: has no effect.
             hook: called with `hook_embed` and each layer's `blocks.0.hook_resid_post`.
         """
-        for name, given in (("documents", documents), ("source", source)):
+        for name, given in (("documents", documents), ("source", source), ("watch", watch)):
             if given is not None:
-                raise WeftError(f"an LSTM was given {name}", remedy="It reads one sequence per row")
+                remedy = (
+                    "Use run_with_cache" if name == "watch" else "It reads one sequence per row"
+                )
+                raise WeftError(f"an LSTM was given {name}", remedy=remedy)
         stream = self._embed(tokens)
         if hook is not None:
             stream = hook("hook_embed", stream)
         mirror = None if self.config.causal else _mirror(tokens, lengths)
-        for number, layer in enumerate(self.layers):
+        chosen = self.layers[:layers]
+        for number, layer in enumerate(chosen):
             if tokens.numel():  # nn.LSTM refuses inputs without tokens
                 stream = dropout(layer(stream, mirror)[0], self.config.dropout, self.training)
             if hook is not None:
                 stream = hook(f"blocks.{number}.hook_resid_post", stream)
-        ran = torch.full((len(tokens),), len(self.layers), device=tokens.device)
+        ran = torch.full((len(tokens),), len(chosen), device=tokens.device)
         return Output(self._logits(stream), stream, ran, torch.zeros_like(ran, dtype=torch.bool))
 
     def decode(
@@ -178,7 +187,7 @@ class LSTM(HookedModule):
         raise WeftError(
             "an LSTM is not compiled by torch.compile",
             subject="TrainingConfig",
-            remedy="Leave out fused",
+            remedy="Leave out torch_compile",
         )
 
     def _embed(self, tokens: Tensor) -> Tensor:

@@ -31,13 +31,14 @@ from weft.models.forward import (
     StreamObserver,
     run_layers,
 )
-from weft.models.hooks import Hook, HookedModule
+from weft.models.hooks import Hook
 from weft.models.init import Initialisation, normal
 from weft.models.layer import Layer
 from weft.models.lstm_config import check_architecture
 from weft.models.norms import norm_of
 from weft.models.positions import Positions
-from weft.models.slots import Layout, read_stream
+from weft.models.sequence_model import SequenceModel
+from weft.models.slots import Layout
 from weft.models.threads import threads_for
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ class Output:
     halted: Bool[Tensor, " batch"]
 
 
-class Transformer(HookedModule):
+class Transformer(SequenceModel):
     """A Transformer of any kind, from one config.
 
     Args:
@@ -96,13 +97,10 @@ class Transformer(HookedModule):
         between_layers: Callable[[Tensor], Tensor] | None = None,
         text: TextFormat | None = None,
     ) -> None:
-        super().__init__()
+        super().__init__(layout, vocabulary, text)
         check_architecture(config, "transformer")
         self.config = config
-        self.stream_layout = layout
-        self.vocabulary = vocabulary
         self.between_layers = between_layers
-        self.text = text
         self._compacted: tuple[Any, tuple[CompactLayer, ...] | None] | None = None
         self.embedding = nn.Parameter(torch.zeros(config.vocabulary, config.width))
         self.position = Positions(config)
@@ -127,19 +125,6 @@ class Transformer(HookedModule):
             normal(self.unembedding, init.std(self.config.width))
 
     # Compiled models
-
-    @property
-    def layout(self) -> Layout:
-        """The slots of the stream; only a compiled model has them."""
-        if self.stream_layout is None:
-            raise WeftError(
-                "this model's stream has no layout", remedy="Only compiled models have one"
-            )
-        return self.stream_layout
-
-    def read(self, stream: Float[Tensor, "*batch width"]) -> dict[str, list[Any]]:
-        """The variables of a compiled model's stream as nested lists; None if undefined."""
-        return read_stream(stream, self.layout)
 
     def compacted(self) -> tuple[CompactLayer, ...] | None:
         """The layers without their zeros; None if they have no such form or are being trained.
