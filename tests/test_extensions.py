@@ -215,6 +215,22 @@ def test_a_class_is_found_by_its_entry_point(folder: Path, kind: str) -> None:
     assert extensions.find(kind, "mine").__name__ == name
 
 
+@pytest.mark.parametrize(
+    ("command", "kind"),
+    [("list", "program"), ("tasks", "task"), ("models", "position"), ("models", "attention")],
+)
+def test_installed_names_are_listed_without_importing_them(
+    folder: Path, command: str, kind: str
+) -> None:
+    group = extensions.POINTS[kind].group
+    install(folder, kind, "raise RuntimeError", {group: {"mine": f"plugin_{kind}:Any"}})
+    for options in ([], ["--json"]):
+        listed = execute([command, *options])
+        assert listed.code == 0, listed.stderr
+        assert "mine" in listed.stdout
+        assert f"package {kind} 1.2" in listed.stdout
+
+
 def test_every_point_has_a_base_class_and_its_table() -> None:
     for point in extensions.POINTS.values():
         assert isinstance(point.base_class, type)

@@ -87,12 +87,18 @@ def models_command(
 
 
 def _list(choices: Choices, vocabulary: int, json: bool) -> None:
-    from weft.models.catalogue import mechanisms
+    from weft.extensions import available
+    from weft.models.catalogue import Mechanism, mechanisms
     from weft.models.presets import PRESETS, preset
 
     groups: dict[str, list[Mechanism]] = {}
     for one in mechanisms():
         groups.setdefault(one.group, []).append(one)
+    for name, origin in available("position").items():
+        groups["positions"].append(Mechanism(name, "positions", origin, origin, {"position": name}))
+    for name, origin in available("attention").items():
+        changes = {"attention": name}
+        groups["attentions"].append(Mechanism(name, "attentions", origin, origin, changes))
     configs = {name: preset(name, vocabulary=vocabulary, **choices) for name in PRESETS}
     if json:
         listed = {group: [_entry(one) for one in found] for group, found in groups.items()}

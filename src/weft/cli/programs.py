@@ -34,18 +34,23 @@ def list_command(json: Json = False) -> None:
 
       weft list
     """
+    from weft.extensions import available
     from weft.programs import LIBRARY
 
+    installed = available("program")
     if json:
-        print_json(
-            [{"name": e.name, "example": e.example, "summary": e.summary} for e in LIBRARY.values()]
-        )
+        entries = [(entry.name, entry.example, entry.summary) for entry in LIBRARY.values()]
+        entries += [(name, "", origin) for name, origin in installed.items()]
+        print_json([{"name": n, "example": e, "summary": s} for n, e, s in entries])
         return
     console = new_console()
     for entry in LIBRARY.values():
         console.print(entry.name, style="bold")
         console.print(f"  {entry.summary}", soft_wrap=True)
         console.print(f"  $ weft run {entry.name} {shlex.quote(entry.example)}", style="dim")
+    for name, origin in installed.items():
+        console.print(name, style="bold")
+        console.print(f"  {origin}", soft_wrap=True)
 
 
 def rules_command(

@@ -62,9 +62,10 @@ def tasks_command(
 
 
 def _list(json: bool) -> None:
+    from weft.extensions import available
     from weft.tasks import TASKS
 
-    summaries = {name: _summary(kind) for name, kind in TASKS.items()}
+    summaries = {name: _summary(kind) for name, kind in TASKS.items()} | available("task")
     if json:
         print_json([{"name": name, "summary": summary} for name, summary in summaries.items()])
         return
