@@ -13,8 +13,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-import weft
 from optimum_oracles import (
     Plain,
     compiled,
@@ -26,6 +24,8 @@ from optimum_oracles import (
 )
 from optimum_oracles import is_minimal as oracle_is_minimal
 from random_rule_sets import Instance, few, instances, many, variables
+
+import weft
 from weft.interpreter.inputs import valid_inputs
 from weft.interpreter.states import StateSet, states_of
 from weft.language.rules import Rule
