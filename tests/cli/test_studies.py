@@ -84,6 +84,22 @@ SMALL = ("--only", "8", "--only", "yes", "--only", "absolute", "--set", "steps=2
 """Two steps are not worth compiling for."""
 
 
+def test_a_users_executor_trains_a_sweep(tmp_path: Path) -> None:
+    (tmp_path / "small.toml").write_text(SWEEP)
+    (tmp_path / "here.py").write_text(
+        "from weft.training import Executor, train\n"
+        "class Here(Executor):\n"
+        "    def __call__(self, config, runs):\n"
+        "        return train(config, runs=runs, device='cpu')\n"
+    )
+    command = ("sweep", str(tmp_path / "small.toml"), "--runs", str(tmp_path / "runs"), "--json")
+    rows = json.loads(weft(*command, "--executor", f"{tmp_path / 'here.py'}:Here"))
+    assert [row["status"] for row in rows] == ["done"] * 2
+    missing = f"{tmp_path / 'here.py'}:There"
+    assert "has no 'There'" in weft(*command, "--executor", missing, code=2)
+    assert "no device 'cuda:77'" in weft(*command, "--devices", "cpu,cuda:77", code=2)
+
+
 def test_it_lists_studies() -> None:
     listed = weft("study")
     assert "parity" in listed

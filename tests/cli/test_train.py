@@ -50,6 +50,20 @@ def test_training_says_what_came_of_it_and_does_it_once(runs: Path) -> None:
     assert len(names(runs)) == 2
 
 
+def test_a_users_callback_follows_the_run(tmp_path: Path) -> None:
+    (tmp_path / "steps.py").write_text(
+        "from weft.training import Callback\n"
+        "class Steps(Callback):\n"
+        "    def __init__(self, word='step'):\n"
+        "        self.word = word\n"
+        "    def on_record(self, record):\n"
+        "        print(self.word, record.step)\n"
+    )
+    command = ("train", "parity", *QUICK, "--runs", str(tmp_path / "runs"), "--quiet")
+    printed = weft(*command, "--device", "cpu", "--callback", f"{tmp_path}/steps.py:Steps(word=at)")
+    assert "at 1\nat 2\nat 3\n" in printed
+
+
 def test_the_model_option_is_the_preset(runs: Path, tmp_path: Path) -> None:
     weft("train", "parity", *QUICK, "--model", "micro", "--runs", str(tmp_path), "--quiet",
          "--device", "cpu")  # fmt: skip

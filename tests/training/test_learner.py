@@ -153,6 +153,8 @@ def test_a_token_is_not_influenced_by_other_documents() -> None:
 def test_what_cannot_be_packed_is_refused(tmp_path: Path) -> None:
     with pytest.raises(WeftError, match="rows of 3 tokens have no room"):
         train(small("pack=3"), runs=tmp_path, device="cpu")
+    with pytest.raises(WeftError, match="different numbers of rows"):
+        train(small("pack=64", "cuda_graphs=true"), runs=tmp_path, device="cpu")
     with pytest.raises(WeftError, match="supervision by traces does not pack"):
         train(
             small("pack=64", "supervision.by=traces", "supervision.program=parity"),

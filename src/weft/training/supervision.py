@@ -54,6 +54,12 @@ def _check_supervision(config: TrainingConfig) -> None:
             subject="TrainingConfig",
             remedy="Leave pack out",
         )
+    if config.pack and (config.torch_compile or config.cuda_graphs):
+        raise WeftError(
+            "packed batches have different numbers of rows: steps cannot be compiled or captured",
+            subject="TrainingConfig",
+            remedy="Leave pack out, or torch_compile and cuda_graphs",
+        )
     supervision = config.supervision
     for key in ("l1", "init_at_states"):
         if getattr(supervision, key) and supervision.by != "traces":

@@ -10,8 +10,9 @@ import torch
 from training_runs import small
 
 from weft.errors import Interrupted, WeftError
+from weft.files import write_json
 from weft.training import Executor, LocalProcesses, Result, RunStore, TrainingConfig, sweep, train
-from weft.training.launch.executor import placements
+from weft.training.launch.executor import REPLY, REQUEST, placements, result_of, work
 from weft.training.launch.sweep import Cell
 
 CONFIG = small("steps=4", "evaluation.size=8")
@@ -39,8 +40,21 @@ def test_a_process_computes_what_a_call_of_train_does(tmp_path: Path) -> None:
     here = train(CONFIG, runs=tmp_path / "here", device="cpu")
     assert (there.status, there.step, there.loss) == (here.status, here.step, here.loss)
     assert [run.name for run in RunStore(tmp_path / "there").runs()] == [CONFIG.hash]
+
+
+def test_a_process_that_fails_leaves_its_reason(tmp_path: Path) -> None:
+    config = small("evaluation.splits=other")
+    request = {"config": config.as_dict(), "runs": str(tmp_path / "runs"), "device": "cpu"}
+    write_json(tmp_path / REQUEST, request)
+    assert work(str(tmp_path)) == 1
     with pytest.raises(WeftError, match="has no test set for 'other'"):
-        LocalProcesses(1, ["cpu"])(small("evaluation.splits=other"), tmp_path)
+        result_of(tmp_path / REPLY, "", 1)
+    with pytest.raises(WeftError, match="Killed: 9"):
+        result_of(tmp_path / "none", "Traceback\nKilled: 9\n", 1)
+    with pytest.raises(WeftError, match="exit code 3"):
+        result_of(tmp_path / "none", "", 3)
+    with pytest.raises(Interrupted):
+        result_of(tmp_path / "none", "", 143)
 
 
 def test_after_an_interruption_nothing_is_started(tmp_path: Path) -> None:

@@ -105,7 +105,7 @@ class LocalProcesses(Executor):
                 request = {"config": config.as_dict(), "runs": str(runs), "device": device}
                 write_json(Path(folder) / REQUEST, request)
                 errors, code = self._run(folder, {**os.environ, **threads, **gpus})
-                return _result(Path(folder) / REPLY, errors, code)
+                return result_of(Path(folder) / REPLY, errors, code)
         finally:
             self._free.put(slot)
 
@@ -152,7 +152,7 @@ def placements(devices: Sequence[str]) -> list[tuple[str, str | None]]:
     return result
 
 
-def _result(reply: Path, errors: str, code: int) -> Result:
+def result_of(reply: Path, errors: str, code: int) -> Result:
     """The result that a worker left; an error if it left none."""
     if any(code in (-number, 128 + number) for number in SIGNALS):
         raise Interrupted(code if code > 0 else -code)
