@@ -7,7 +7,6 @@ import pytest
 import weft
 from weft.compiler.check import check
 
-
 TABLE = ((0, 1, 2), (2, 2, 0), (0, 0, 0))
 
 
