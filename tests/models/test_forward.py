@@ -12,7 +12,7 @@ from torch import Tensor
 
 import mechanisms
 from reference_model import Reference
-from weft.models import Transformer
+from weft.models import Transformer, TransformerConfig
 from weft.models.context import make_context
 
 EXACT: dict[str, Any] = {"rtol": 0, "atol": 1e-12}
@@ -171,3 +171,29 @@ def test_gradients_go_through_all_loops() -> None:
             weight[0, 2, 1] -= side
     slope = (losses[0] - losses[1]) / 2e-6
     assert float(weight.grad[0, 2, 1]) == pytest.approx(slope, rel=1e-5, abs=1e-7)
+
+
+@pytest.mark.parametrize("halting", ["sequence", "position"])
+def test_halting_by_sequence_or_by_position(halting: str) -> None:
+    """A model that adds one to dimension 0 a layer; dimension 1 says where it has halted."""
+    config = TransformerConfig(
+        vocabulary=2,
+        outputs=2,
+        width=2,
+        heads=1,
+        key_width=1,
+        value_width=1,
+        hidden=(1,),
+        halt=1,
+        halting=halting,
+        loops=3,
+    )
+    model = Transformer(config).requires_grad_(False)
+    model.embedding[1, 1] = 1.0  # token 1 has halted from the start
+    model.layers[0].feed_forward.biases[0][0] = 1.0
+    model.layers[0].feed_forward.weights[1][0, 0] = 1.0
+    out = model(torch.tensor([[0, 1], [1, 1]]))
+    assert out.layers.tolist() == [3, 0]
+    frozen = 0.0 if halting == "position" else 3.0
+    assert out.stream[0, :, 0].tolist() == [3.0, frozen]
+    assert out.stream[1, :, 0].tolist() == [0.0, 0.0]

@@ -1,8 +1,8 @@
 """Programs to weights: stream layout, attention, feed-forward, optimising passes.
 
-Open `build` for the passes in order. `lower` (with `terms`) is what makes models small, `level0` is
-the paper's own construction, `precision` says what a number format can hold; `check` compares a
-model with its program on inputs, `prove` on all states.
+Open `build` for the passes in order. `lower` (with `terms`) makes models small, `level0` is the
+paper's own construction. `check` compares a model with its program on inputs, `prove` in all
+states. `store` adds to a model folder what belongs to the program.
 """
 
 from weft.compiler.build import Compiled, compile_program

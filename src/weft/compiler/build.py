@@ -36,22 +36,22 @@ from weft.weights.matrices import lay_out
 from weft.weights.precision import Format, format_of
 
 DEFAULT_LENGTH = 64
-"""The longest input for programs that must know one, where none is given."""
+"""The maximum length for programs that need one, if none is given."""
 
 
 @dataclass(frozen=True)
 class Compiled:
-    """A compiled model, and how it came about.
+    """A compiled model, and how it was compiled.
 
     Attributes:
         program: what was compiled.
         model: the Transformer that computes it.
         level: 0 or 2.
-        rules: how many rules the step has, with one value per constraint at level 0.
+        rules: the number of rules of the step, with one value per constraint at level 0.
         max_length: the longest input it is made for; None for any.
-        certificate: what the compiler found out and relied on, for the verifier to check.
+        certificate: what the compiler relied on, for the verifier to check.
         notes: what each pass did.
-        seconds: how long it took.
+        seconds: the time that compiling took.
     """
 
     program: Program
@@ -65,7 +65,7 @@ class Compiled:
 
     @property
     def for_inputs(self) -> int | None:
-        """How many inputs it is made for alone; None if it is made for all."""
+        """The number of inputs that it is made for; None if it is made for all."""
         inputs = self.certificate.inputs
         return None if inputs is None else len(inputs)
 
@@ -76,7 +76,7 @@ class Compiled:
 
     @property
     def parameters(self) -> int:
-        """How many numbers the model has."""
+        """The number of parameters of the model."""
         return sum(parameter.numel() for parameter in self.model.parameters())
 
     def sizes(self) -> dict[str, Any]:
@@ -171,7 +171,7 @@ def _is_cleared_by_head(problem: Problem, name: str, level: int) -> bool:
 
 
 def _certify(problem: Problem, inputs: Sequence[Any] | None) -> Certificate:
-    """What the passes found out, for the verifier."""
+    """What the passes relied on, for the verifier."""
     program = problem.program
     numbers = None
     if inputs is not None:
@@ -190,19 +190,19 @@ def _prepare(
 ) -> Problem:
     problem = start(program)
     if level == 0:
-        return problem.noted("level 0", "one unit a rule, as in the ALTA paper")
+        return problem.noted("level 0", "one unit per rule, as in the ALTA paper")
     problem = merge_heads(remove_dead(problem))
     return find_reachable(problem, longest) if inputs is None else observe(problem, inputs)
 
 
 SPREADS = (0, 4, 16)
-"""Up to how many cubes a test is spread over guards, instead of having units of its own."""
+"""Tests of up to this many cubes are spread over guards instead of getting units of their own."""
 
 
 def _feed_forward(
     problem: Problem, layout: Layout, level: int, longest: int | None, format_: Format
 ) -> tuple[Problem, FeedForwardMatrices, int]:
-    """The matrices; at level 2 the smallest of a few ways to lower the updates."""
+    """The matrices; at level 2, the smallest of a few ways to lower the updates."""
     program = problem.program
     if level == 0:
         circuit = Circuit(program.variables)
@@ -220,9 +220,9 @@ def _feed_forward(
             if isinstance(program.variables[name].range, Number):
                 expansion.clear_exactly(name)
         tried.append(lay_out(circuit, layout, layout.width))
-    matrices = min(tried, key=lambda found: sum(found.hidden))
+    matrices = min(tried, key=lambda option: sum(option.hidden))
     rules = len(program.rules)
-    counts = ", ".join(str(sum(found.hidden)) for found in tried)
+    counts = ", ".join(str(sum(option.hidden)) for option in tried)
     units = " + ".join(map(str, matrices.hidden))
     what = f"{units} units for {rules:,} rules (tests spread over 0, 4, 16 guards: {counts})"
     return problem.noted("updates", what), matrices, rules
@@ -234,7 +234,7 @@ def _needs_length(program: Program) -> bool:
 
 
 def _longest(program: Program, given: int | None) -> int | None:
-    """The longest input, where the program must know it."""
+    """The maximum length of inputs, if the program depends on it."""
     if not _needs_length(program):
         return given
     declared = program.definition.positions

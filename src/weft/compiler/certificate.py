@@ -1,4 +1,4 @@
-"""What the compiler found out about a program and relied on. It travels with the model.
+"""What the compiler relied on about a program. It is stored with the model.
 
 The verifier (`compiler.proof`) does not repeat the compiler's passes. It checks these statements
 against the program, and then the weights against the statements.

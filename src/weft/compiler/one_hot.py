@@ -1,7 +1,7 @@
 """Numbers and sets as one-hot sums: the first hidden layer of programs that have any.
 
-A number gets a threshold unit for each border between its buckets; bucket i holds where threshold i
-is on and the next one is not. A set gets a unit for each of its legal values.
+A number gets a threshold unit for each border between its buckets: its bucket is i if threshold i
+is on and the next one is off. A set gets a unit for each of its legal values.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from weft.weights.precision import Format, Ramp, bucket_ramps, mean_ramps
 
 
 class Expansion:
-    """Units that read numbers and sets, made when they are asked for."""
+    """Units that read numbers and sets, created when first needed."""
 
     def __init__(
         self, problem: Problem, circuit: Circuit, longest: int | None, format_: Format
@@ -60,7 +60,7 @@ class Expansion:
         return self._thresholds[name]
 
     def ramps(self, name: str) -> list[Ramp]:
-        """Where the thresholds of a number rise."""
+        """The ramps of the thresholds of a number."""
         program = self.problem.program
         range_ = program.variables[name].range
         assert isinstance(range_, Number)
@@ -81,7 +81,7 @@ class Expansion:
         return self.circuit.raw_unit(entries, 1.0 - len(value), f"{name} is {sorted(value)}")
 
     def clear_exactly(self, name: str) -> None:
-        """Units that take a head's number out of the stream again, to the last bit.
+        """Add units that subtract a head's number from the stream, exactly.
 
         A power of two brings it into 0..1/2 and back without rounding, which leaves room for a mean
         that was rounded up; a second unit does the same for negative numbers.

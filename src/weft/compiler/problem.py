@@ -1,6 +1,6 @@
-"""What there is to compile: the live part of a program, and the values that can occur in it.
+"""What is compiled: the live part of a program, with the values that can occur in it.
 
-Passes take a `Problem` and give the next one, each with a note of what it did.
+A pass takes a `Problem` and returns the next one, with a note of what it did.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Problem:
     """A program on its way to weights.
 
     Attributes:
-        program: where it comes from.
+        program: the program.
         variables: the variables that matter, with the values that can occur.
         heads: the heads that matter, each under the name of its output.
         aliases: heads that were merged, and into which.
@@ -64,7 +64,7 @@ class Problem:
 
 
 def start(program: Program) -> Problem:
-    """Everything, as the program declares it."""
+    """The problem of compiling all that a program declares."""
     return Problem(
         program, dict(program.variables), dict(program.heads), {}, tuple(iter(program.updates))
     )
@@ -79,8 +79,8 @@ def restricted(variable: Variable, values: frozenset[Any]) -> Variable:
 
 def with_codes(problem: Problem, codes: Mapping[str, Sequence[int]]) -> Problem:
     """The problem with only these values of each variable."""
-    found = {}
+    kept = {}
     for name, variable in problem.variables.items():
         values = problem.program.variables[name].range.values
-        found[name] = restricted(variable, frozenset(values[code] for code in codes[name]))
-    return replace(problem, variables=found)
+        kept[name] = restricted(variable, frozenset(values[code] for code in codes[name]))
+    return replace(problem, variables=kept)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from weft.compiler.build import Compiled
 from weft.compiler.proof import Proof, verify
-from weft.compiler.store import read_certificate, read_program
+from weft.compiler.store import output_format, read_certificate, read_program
 from weft.errors import WeftError
 from weft.language.program import Program
 from weft.language.source import source_hash
@@ -54,8 +54,13 @@ def prove_folder(folder: Path, name: str | None, find: Callable[[str], Program])
             remedy="Compile it again, then prove it",
         )
     proof = verify.prove(model, program, read_certificate(folder))
-    if proof.proved and description.vocabulary != program.vocabulary.names:
-        reason = "the vocabulary in config.json is not that of the program"
+    claims = {
+        "vocabulary": description.vocabulary == program.vocabulary.names,
+        "text format": description.text == output_format(program),
+    }
+    wrong = [name for name, holds in claims.items() if not holds]
+    if proof.proved and wrong:
+        reason = f"the {wrong[0]} in config.json is not that of the program"
         proof = replace(proof, verdict="undecided", reason=reason)
     record_verified(folder, f"{proof} ({proof.cells:,} cells)")
     return proof

@@ -1,8 +1,8 @@
 """Which values can occur: a sound abstract interpretation, variable by variable.
 
-Start from all tokens and positions; add what a step can write, given what was found so far, until
-nothing is new. A variable that keeps growing (a counter) is given its whole range after a few
-rounds. Relations between variables are not kept, so the result may be too large, never too small.
+Start from all tokens and positions; add what a step can write, given the values so far, until
+nothing is new. A variable that keeps growing (a counter) gets its entire range after a few rounds.
+Relations between variables are not tracked, so the result may be too large, never too small.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from weft.language.program import Program, Variable
 from weft.language.ranges import Number, Range
 
 ROUNDS = 6
-"""After how many rounds a variable that still grows is given its whole range."""
+"""After this many rounds, a variable that still grows gets its entire range."""
 
 
 def find_reachable(problem: Problem, positions: int | None) -> Problem:
@@ -29,14 +29,14 @@ def find_reachable(problem: Problem, positions: int | None) -> Problem:
     values = {n: initial_values(program, v, positions) for n, v in problem.variables.items()}
     with deep_recursion():
         _grow(problem, values)
-    found = {n: restricted(v, frozenset(values[n])) for n, v in problem.variables.items()}
+    reached = {n: restricted(v, frozenset(values[n])) for n, v in problem.variables.items()}
     fewer = [
-        f"{name} {len(found[name])} of {len(variable)}"
+        f"{name} {len(reached[name])} of {len(variable)}"
         for name, variable in program.variables.items()
-        if name in found and len(found[name]) < len(variable)
+        if name in reached and len(reached[name]) < len(variable)
     ]
     note = f"values that occur: {', '.join(fewer)}" if fewer else "all values can occur"
-    return replace(problem, variables=found).noted("reachability", note)
+    return replace(problem, variables=reached).noted("reachability", note)
 
 
 def observe(problem: Problem, inputs: Sequence[Any]) -> Problem:
@@ -49,11 +49,11 @@ def observe(problem: Problem, inputs: Sequence[Any]) -> Problem:
             values = program.variables[name].range.values
             seen[name] |= {values[code] for code in codes if code < len(values)}
     for name, variable in problem.variables.items():
-        if not seen[name]:  # a head that never found anything
+        if not seen[name]:  # a head that never selected a position
             seen[name] = set(variable.range.values[:1])
-    found = {n: restricted(v, frozenset(seen[n])) for n, v in problem.variables.items()}
-    note = f"values that occur on {len(batch):,} inputs (sound for these alone)"
-    return replace(problem, variables=found).noted("observation", note)
+    observed = {n: restricted(v, frozenset(seen[n])) for n, v in problem.variables.items()}
+    note = f"values that occur on {len(batch):,} inputs (sound for these only)"
+    return replace(problem, variables=observed).noted("observation", note)
 
 
 def initial_values(program: Program, variable: Variable, positions: int | None) -> set[Any]:

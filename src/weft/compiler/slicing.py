@@ -1,4 +1,4 @@
-"""Passes that leave out what cannot matter: dead variables and heads, and heads that are equal."""
+"""Passes that remove what cannot matter: dead variables and heads, and duplicate heads."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from weft.language.expressions import reads
 
 
 def remove_dead(problem: Problem) -> Problem:
-    """Keep the output, the halting variable, and all that these depend on."""
+    """Keep the output, the halting variable, and everything that they depend on."""
     definition = problem.program.definition
     live = {definition.output} | ({definition.halt.variable} if definition.halt else set())
     values = problem.program.updates.values
@@ -34,7 +34,7 @@ def remove_dead(problem: Problem) -> Problem:
 
 
 def merge_heads(problem: Problem) -> Problem:
-    """Heads that fetch the same become one."""
+    """Merge heads that always fetch the same values."""
     first: dict[object, str] = {}
     aliases: dict[str, str] = {}
     for name, head in problem.heads.items():

@@ -1,10 +1,10 @@
 """A feed-forward as a circuit of clipped-ReLU units, before it is laid out in matrices.
 
-A unit computes min(max(sum, 0), 1) of a sum with whole coefficients of `Form`s (sums of functions
-of single variables, which cost nothing with one-hot streams) and of other units. What a unit does
-is a write: it adds some multiple of the encoding of a value to a variable's slot.
+A unit computes min(max(x, 0), 1) of a sum x, with integer coefficients, of `Form`s and of other
+units. A form is a sum of functions of single variables, which costs nothing if they are one-hot. A
+unit acts by writes: each adds a multiple of the encoding of a value to a variable's slot.
 
-With whole numbers below 2^24 all of this is exact in float32.
+Integers below 2^24 are exact in float32, and so is all of this.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ Scalar = int | float
 
 @dataclass(frozen=True)
 class Form:
-    """A sum of functions of categorical variables: for each, the summand for each of its codes.
+    """A sum of functions of categorical variables: for each variable, a summand per code.
 
-    An undefined head contributes nothing, since its slot is all zero.
+    An undefined head contributes 0, since its slot is all zero.
     """
 
     terms: tuple[tuple[str, tuple[int, ...]], ...]
@@ -37,7 +37,7 @@ class Form:
 
 
 def form(terms: Mapping[str, Iterable[int]]) -> Form:
-    """A form from its summands; variables that make no difference are left out."""
+    """The form with these summands; variables whose summands are all 0 are left out."""
     kept = ((name, tuple(weights)) for name, weights in terms.items())
     return Form(tuple(sorted((name, weights) for name, weights in kept if any(weights))))
 
@@ -50,9 +50,9 @@ class Unit:
         forms: forms with their coefficients.
         units: units of lower levels with their coefficients.
         raw: entries of the stream itself (variable, place in its slot) with their coefficients.
-        bias: what is added.
+        bias: the constant summand.
         note: what it is for, shown by `--explain`.
-        level: 1 for a unit that reads the stream alone; otherwise one above the highest it reads.
+        level: 1 for a unit that reads the stream only; otherwise one above the highest it reads.
     """
 
     forms: tuple[tuple[Form, int], ...]
@@ -65,17 +65,17 @@ class Unit:
 
 @dataclass(frozen=True)
 class Sum:
-    """A whole-valued sum of forms and units."""
+    """An integer-valued sum of forms and units."""
 
     forms: tuple[tuple[Form, int], ...] = ()
     units: tuple[tuple[Unit, int], ...] = ()
     bias: int = 0
 
     def plus(self, other: Sum, times: int = 1) -> Sum:
-        """The sum of both, the other taken some times."""
+        """This sum plus `times` the other."""
         forms: dict[Form, int] = dict(self.forms)
-        for one, weight in other.forms:
-            forms[one] = forms.get(one, 0) + times * weight
+        for term, weight in other.forms:
+            forms[term] = forms.get(term, 0) + times * weight
         units: dict[Unit, int] = dict(self.units)
         for unit, weight in other.units:
             units[unit] = units.get(unit, 0) + times * weight
@@ -86,29 +86,29 @@ class Sum:
         )
 
     def shifted(self, by: int) -> Sum:
-        """The sum and a constant."""
+        """The sum plus a constant."""
         return Sum(self.forms, self.units, self.bias + by)
 
     def scaled(self, times: int) -> Sum:
-        """The sum taken some times."""
+        """The sum multiplied by a constant."""
         return Sum().plus(self, times)
 
     def joined(self) -> Sum:
-        """The same with its forms added up into one, for sharing."""
+        """The same sum with its forms added up into one, so that equal sums share it."""
         total: dict[str, list[int]] = {}
-        for one, weight in self.forms:
-            for name, weights in one.terms:
+        for term, weight in self.forms:
+            for name, weights in term.terms:
                 mine = total.setdefault(name, [0] * len(weights))
                 for place, value in enumerate(weights):
                     mine[place] += weight * value
-        whole = form(total)
-        return Sum(((whole, 1),) if whole.terms else (), self.units, self.bias)
+        joined = form(total)
+        return Sum(((joined, 1),) if joined.terms else (), self.units, self.bias)
 
     def bounds(self, variables: Mapping[str, Variable]) -> tuple[int, int]:
         """The least and the greatest value it can have, units taken one by one."""
         low = high = self.bias
-        for one, weight in self.forms:
-            a, b = one.bounds(variables)
+        for term, weight in self.forms:
+            a, b = term.bounds(variables)
             low, high = low + min(weight * a, weight * b), high + max(weight * a, weight * b)
         for _, weight in self.units:
             low, high = low + min(weight, 0), high + max(weight, 0)
@@ -119,7 +119,7 @@ class Sum:
 class Write:
     """`times` the encoding of a value is added to a variable's slot, times what the unit gives.
 
-    Where `code` is None, the slot is a number, and `times` itself is what is added.
+    If `code` is None, the slot holds a number, and `times` itself is added.
     """
 
     unit: Unit
@@ -130,7 +130,7 @@ class Write:
 
 @dataclass
 class Circuit:
-    """Units, shared where they are equal, and what they write."""
+    """Units, of which equal ones are shared, and what they write."""
 
     variables: Mapping[str, Variable]
     writes: list[Write] = field(default_factory=list)
@@ -139,21 +139,18 @@ class Circuit:
     def unit(self, total: Sum, note: str = "") -> Unit:
         """The unit min(max(total, 0), 1)."""
         key = (frozenset(total.forms), frozenset(total.units), total.bias)
-        found = self._units.get(key)
-        if found is None:
+        if key not in self._units:
             level = 1 + max((unit.level for unit, _ in total.units), default=0)
-            found = Unit(total.forms, total.units, (), total.bias, note, level)
-            self._units[key] = found
-        return found
+            self._units[key] = Unit(total.forms, total.units, (), total.bias, note, level)
+        return self._units[key]
 
     def raw_unit(self, raw: Iterable[tuple[str, int, float]], bias: float, note: str = "") -> Unit:
         """A unit that reads entries of the stream as they are."""
         entries = tuple(raw)
         key = (entries, bias)
-        found = self._units.get(key)
-        if found is None:
-            found = self._units[key] = Unit((), (), entries, bias, note, 1)
-        return found
+        if key not in self._units:
+            self._units[key] = Unit((), (), entries, bias, note, 1)
+        return self._units[key]
 
     def write(self, unit: Unit, variable: str, code: int, times: int = 1) -> None:
         """Let a unit add to a variable's slot."""

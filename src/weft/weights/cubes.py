@@ -1,7 +1,7 @@
 """Two-level minimisation over many-valued variables.
 
 A cube allows a set of values for each of some variables. The paths of a decision diagram are cubes
-that do not overlap; cubes that differ in one variable only are merged, which keeps them apart.
+that do not overlap; cubes that differ in one variable only are merged, and still do not overlap.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ Cube = dict[str, frozenset[Any]]
 
 
 def minimise(cubes: Iterable[Cube]) -> list[Cube]:
-    """Fewer cubes that cover the same states, none of them twice."""
+    """Fewer cubes that cover the same states, each state once."""
     left = list(cubes)
     names = sorted({name for cube in left for name in cube})
     while True:
@@ -25,7 +25,7 @@ def minimise(cubes: Iterable[Cube]) -> list[Cube]:
 
 
 def _merged(cubes: list[Cube], name: str) -> list[Cube]:
-    """Merge cubes that differ in one variable alone."""
+    """Merge cubes that differ only in this variable."""
     groups: dict[Any, Cube] = {}
     for cube in cubes:
         others = frozenset((other, values) for other, values in cube.items() if other != name)

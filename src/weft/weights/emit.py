@@ -14,7 +14,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import torch
 
 from weft.errors import WeftError
@@ -44,9 +43,9 @@ class Tables:
         others: further parameters by their name in `Transformer`, such as `norm.gain`.
     """
 
-    embedding: Float[np.ndarray, "tokens d"]
-    unembedding: Float[np.ndarray, "outputs d"]
-    positions: Float[np.ndarray, "positions d"] | None = None
+    embedding: Float[Matrix, "tokens d"]
+    unembedding: Float[Matrix, "outputs d"]
+    positions: Float[Matrix, "positions d"] | None = None
     others: Mapping[str, Matrix] = field(default_factory=dict)
 
 

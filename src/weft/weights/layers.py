@@ -1,8 +1,6 @@
 """Constructed layers as values: the matrices of the heads and of the feed-forward, in float64.
 
-Axes are named by letters:
-
-    h  heads   d  residual stream   k  queries and keys   v  values   o  offsets, 2 w + 3
+Axes: d is the residual stream, k queries and keys, v values; offsets are 2 w + 3.
 
 A bias has one entry per offset from -w to w. One more entry at each end is for all offsets beyond
 on that side. Minus infinity hides an offset; with -inf at offset 0, a head does not see its own
@@ -13,9 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
 
 Matrix = NDArray[np.float64]
 
@@ -25,20 +27,20 @@ class AttentionMatrices:
     """All heads of a layer; the score of a query q for a key k at offset o is q · k + bias[o].
 
     Attributes:
-        query: h d k.
-        key: h d k.
-        value: h d v.
-        output: h v d.
-        bias: h o; None for no bias.
-        sink: h, the score of attending to nothing; None if heads cannot.
+        query: projections of the stream to queries.
+        key: projections to keys.
+        value: projections to values.
+        output: projections of mixed values back to the stream.
+        bias: scores that depend on the offset; None for no bias.
+        sink: the scores of attending to nothing; None if heads cannot.
     """
 
-    query: Matrix
-    key: Matrix
-    value: Matrix
-    output: Matrix
-    bias: Matrix | None = None
-    sink: Matrix | None = None
+    query: Float[Matrix, "heads d k"]
+    key: Float[Matrix, "heads d k"]
+    value: Float[Matrix, "heads d v"]
+    output: Float[Matrix, "heads v d"]
+    bias: Float[Matrix, "heads offsets"] | None = None
+    sink: Float[Matrix, " heads"] | None = None
 
     @property
     def heads(self) -> int:
@@ -53,10 +55,10 @@ class AttentionMatrices:
 
 @dataclass(frozen=True, eq=False)
 class FeedForwardMatrices:
-    """The affine maps of a feed-forward, first to last: weights (after x before) and biases."""
+    """The affine maps of a feed-forward, first to last."""
 
-    weights: tuple[Matrix, ...]
-    biases: tuple[Matrix, ...]
+    weights: tuple[Float[Matrix, "after before"], ...]
+    biases: tuple[Float[Matrix, " after"], ...]
 
     @property
     def hidden(self) -> tuple[int, ...]:

@@ -1,8 +1,8 @@
-"""A circuit as matrices: units sorted into hidden layers, with carries where a value skips one.
+"""A circuit as matrices: units sorted into hidden layers, with carries for values that skip one.
 
-A hidden layer sees only the one before it. What a unit needs from further back is carried: a unit's
-value as it is, a form as one unit that holds it scaled into 0..1 by a power of two, so that nothing
-is lost.
+A hidden layer reads only the layer before it. What a unit needs from further back is carried: a
+unit's value by a unit that copies it, a form by one unit that holds it, scaled into 0..1 by a power
+of two, which is exact.
 """
 
 from __future__ import annotations
@@ -55,57 +55,53 @@ class _Placer:
 
     def unit(self, unit: Unit, level: int) -> _Placed:
         """A unit's value as a hidden layer has it."""
-        found = self._units.get((level, unit))
-        if found is None:
-            if unit.level == level:
-                found = self._new(level, self._inputs(unit))
-            else:
-                found = self._new(level, self.unit(unit, level - 1))
-            self._units[level, unit] = found
-        return found
+        if (level, unit) not in self._units:
+            own = unit.level == level
+            source = self._inputs(unit) if own else self.unit(unit, level - 1)
+            self._units[level, unit] = self._new(level, source)
+        return self._units[level, unit]
 
     def _inputs(self, unit: Unit) -> _Placed:
         total = _Placed(bias=float(unit.bias))
         for name, place, weight in unit.raw:
             start = self.layout[name].start
             total.add(_Placed({start + place: weight}))
-        for one, weight in unit.forms:
-            total.add(self.form(one, unit.level - 1), weight)
+        for term, weight in unit.forms:
+            total.add(self.form(term, unit.level - 1), weight)
         for below, weight in unit.units:
             total.add(self.unit(below, unit.level - 1), weight)
         return total
 
-    def form(self, one: Form, level: int) -> _Placed:
+    def form(self, term: Form, level: int) -> _Placed:
         """A form's value as a hidden layer has it; level 0 is the stream."""
-        found = self._forms.get((level, one))
-        if found is None:
-            found = self._forms[level, one] = self._place_form(one, level)
-        return found
+        if (level, term) not in self._forms:
+            self._forms[level, term] = self._place_form(term, level)
+        return self._forms[level, term]
 
-    def _place_form(self, one: Form, level: int) -> _Placed:
+    def _place_form(self, term: Form, level: int) -> _Placed:
         if level == 0:
             placed = _Placed()
-            for name, weights in one.terms:
+            for name, weights in term.terms:
                 start = self.layout[name].start
                 placed.add(_Placed({start + c: float(w) for c, w in enumerate(weights) if w}))
             return placed
-        low, high = one.bounds(self.circuit.variables)
+        low, high = term.bounds(self.circuit.variables)
         scale = 2.0 ** max(0, int(np.ceil(np.log2(max(1, high - low)))))
         if level > 1:
-            below = self._carrier(one, level - 1)
+            below = self._carrier(term, level - 1)
             carried = self._new(level, below)
         else:
             source = _Placed(bias=-low / scale)
-            source.add(self.form(one, 0), 1 / scale)
+            source.add(self.form(term, 0), 1 / scale)
             carried = self._new(1, source)
-        self._carriers[level, one] = carried
+        self._carriers[level, term] = carried
         placed = _Placed(bias=float(low))
         placed.add(carried, scale)
         return placed
 
-    def _carrier(self, one: Form, level: int) -> _Placed:
-        self.form(one, level)
-        return self._carriers[level, one]
+    def _carrier(self, term: Form, level: int) -> _Placed:
+        self.form(term, level)
+        return self._carriers[level, term]
 
 
 def lay_out(circuit: Circuit, layout: Layout, width: int) -> FeedForwardMatrices:

@@ -1,8 +1,8 @@
-"""What a number format can tell apart, and which numbers a model must tell apart.
+"""Which numbers a number format can distinguish, and which a model must distinguish.
 
-Attention is exact when everything that is not selected underflows to nothing: e^-x is 0 in float32
-from about x = 104, in float64 from about 746. Means are not exact; but only finitely many of them
-can occur up to a length, so the ramp between two buckets is put between the nearest on both sides.
+Attention is exact if the weights of everything that is not selected underflow to 0: e^-x is 0 in
+float32 from about x = 104, in float64 from about 746. Means are not exact, but only finitely many
+can occur up to a length: the ramp between two buckets lies between the nearest ones on each side.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Ramp:
 
 
 def bucket_ramps(name: str, range_: Number, format_: Format) -> list[Ramp]:
-    """The ramps of a number that always is one of its buckets."""
+    """The ramps of a number that is always exactly one of its buckets."""
     check_size(name, range_, format_)
     for low, high in pairwise(range_.buckets):
         if high - low <= 8 / format_.largest or high - low <= APART * format_.roundoff * max(
@@ -175,25 +175,31 @@ def _candidates(value: Number, border: float, longest: int) -> list[tuple[float,
     if len(buckets) == 1:
         return [(float(first), longest)]
     grain = reduce(_gcd, (bucket - first for bucket in buckets[1:]))
-    most = (buckets[-1] - first) / grain
+    largest = (buckets[-1] - first) / grain
     place = (_rational(border) - first) / grain
-    found = []
+    means = []
     for count in range(1, longest + 1):
-        near = min(max(0, math.floor(place * count)), math.floor(most * count))
-        for whole in (near - 1, near, near + 1):
-            if 0 <= whole <= most * count:
-                found.append((_as_computed(first, grain, whole, count), min(whole, count) + 1))
-    return found
+        near = min(max(0, math.floor(place * count)), math.floor(largest * count))
+        for numerator in (near - 1, near, near + 1):
+            if 0 <= numerator <= largest * count:
+                means.append(
+                    (_as_computed(first, grain, numerator, count), min(numerator, count) + 1)
+                )
+    return means
 
 
-def _as_computed(first: Fraction, grain: Fraction, whole: int, count: int) -> float:
-    if first == 0 and grain == 1 and whole <= count:
-        return mean([0.0] * (count - whole) + [1.0] * whole) if count < 64 else whole / count
-    return float(first + grain * whole / count)
+def _as_computed(first: Fraction, grain: Fraction, numerator: int, count: int) -> float:
+    if first == 0 and grain == 1 and numerator <= count:
+        return (
+            mean([0.0] * (count - numerator) + [1.0] * numerator)
+            if count < 64
+            else numerator / count
+        )
+    return float(first + grain * numerator / count)
 
 
 def _rational(number: float) -> Fraction:
-    """A simple fraction that is this number in floating point, where there is one."""
+    """A simple fraction that rounds to this number, if there is one; otherwise its exact value."""
     simple = Fraction(number).limit_denominator(10**6)
     return simple if float(simple) == number else Fraction(number)
 

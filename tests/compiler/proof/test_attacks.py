@@ -803,7 +803,12 @@ EDITS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "a slot at text": lambda d: d["layout"][0].update(start="0"),
     "no program": lambda d: d.pop("program"),
     "a program that is a list": lambda d: d.update(program=[]),
-    "no tokens": lambda d: d["program"].pop("tokens"),
+    "other tokens": lambda d: d["vocabulary"].reverse(),
+    "no tokens": lambda d: d.update(vocabulary=None),
+    "other answers": lambda d: d["text"]["classes"].reverse(),
+    "rounded": lambda d: d.update(rounds=True),
+    "trained": lambda d: d.update(kind="trained"),
+    "other heads": lambda d: d["heads"].reverse(),
     "no hash": lambda d: d["program"].pop("source_hash"),
     "found as a number": lambda d: d["program"].update(found_as=3),
 }

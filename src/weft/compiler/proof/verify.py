@@ -156,6 +156,8 @@ class _Proving:
         config = model.config
         if layout is None:
             raise Unproved("the model has no layout, so it was not compiled from a program")
+        if model.between_layers is not None:
+            raise Unproved("the model applies a function between its layers")
         tensors = _tensors(model)
         check_layout(program, layout)
         check_config(program, model)

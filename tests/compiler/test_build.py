@@ -1,37 +1,38 @@
-"""Weights equal the interpreter: every variable, every layer, to the last bit."""
+"""Compiled models equal the interpreter, every variable at every layer, and are small."""
 
 from __future__ import annotations
+
+import time
 
 import pytest
 import torch
 from hypothesis import HealthCheck, assume, given, settings
 
+import paper_listings as listings
 import weft
 from cases import CASES, Case
 from random_programs import batches, programs
 from small_programs import small, within
 from weft.compiler.check import check, compare
 from weft.compiler.run import input_numbers, run_model
+from weft.programs.subleq.program import Subleq
 
 
 @pytest.mark.parametrize("level", [0, 2])
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_compiled_models_give_the_right_answers(case: Case, level: int) -> None:
+def test_answers_are_right_and_every_variable_agrees_at_every_layer(case: Case, level: int) -> None:
     program = case.program()
-    model = weft.compile(program, level=level).model
+    compiled = weft.compile(program, level=level)
     numbers = input_numbers(program, [program.encode(text) for text in case.inputs])
     expected = weft.run_batch(program, case.inputs)
-    run = run_model(model, numbers)
+    run = run_model(compiled.model, numbers)
     assert run.outputs == expected.outputs
     assert run.layers == list(expected.layers)
-
-
-@pytest.mark.parametrize("level", [0, 2])
-@pytest.mark.parametrize("case", CASES, ids=str)
-def test_every_variable_agrees_at_every_layer(case: Case, level: int) -> None:
-    report = check(weft.compile(case.program(), level=level), samples=40, max_length=12)
+    report = check(compiled, samples=40, max_length=12)
     assert report.difference is None
     assert report.inputs > 20
+    if (str(case), level) == ("addition", 0):
+        assert compiled.hidden_units == 16_465  # one per rule
 
 
 @pytest.mark.parametrize("activation", ["clipped", "relu"])
@@ -64,7 +65,7 @@ def test_a_changed_weight_is_found_by_check() -> None:
 
 
 few = settings(
-    max_examples=40,
+    max_examples=25,
     derandomize=True,  # the same programs every time; the slow variant draws new ones
     deadline=None,
     suppress_health_check=[
@@ -134,7 +135,10 @@ def compiled_or_refused(program: weft.Program, level: int) -> weft.Compiled | No
 
 
 def test_a_model_that_does_not_halt_in_time_is_a_difference_and_not_a_crash() -> None:
-    compiled = weft.compile(weft.program("parity"))
+    class Patient(type(weft.program("parity"))):  # type: ignore[misc]
+        max_layers = 64
+
+    compiled = weft.compile(Patient())
     with torch.no_grad():
         compiled.model.layers[0].feed_forward.weights[-1].zero_()
     report = check(compiled, samples=4, max_length=4)
@@ -185,3 +189,49 @@ def test_a_variable_with_very_many_updates_is_compiled_as_a_whole(monkeypatch) -
 def test_a_test_that_always_fails_never_holds() -> None:
     program = small("if z.a == 5 and 1 % 0:\n    z.b = 1\nz.a = (z.a + 1) % 3")
     assert check(weft.compile(program), samples=20).difference is None
+
+
+# How small compiled models are: the figures that are promised
+
+
+def test_parity_has_the_papers_seven_units_at_level_0_and_at_most_four_at_level_2() -> None:
+    assert weft.compile(weft.program("parity"), level=0).hidden_units == 7
+    assert weft.compile(weft.program("parity")).hidden_units <= 4
+
+
+def test_sum_and_modulo_with_counts_up_to_20_has_31_rules_at_level_0() -> None:
+    assert weft.compile(weft.program("parity-sum(ones=20)"), level=0).rules == 31
+
+
+def test_addition_has_at_most_120_units_for_every_length() -> None:
+    start = time.process_time()
+    compiled = weft.compile(weft.program("addition"))
+    assert time.process_time() - start < 2
+    assert compiled.hidden_units <= 120
+    assert compiled.max_length is None
+
+
+@pytest.mark.slow
+def test_addition_at_level_0_has_as_many_units_as_the_released_compiler_emits() -> None:
+    assert weft.compile(listings.figures_12_13(), level=0).hidden_units == 16_466  # a phase more
+
+
+def subleq_units(cells: int, values: int) -> int:
+    return weft.compile(Subleq(cells, -(values // 2), values - values // 2 - 1)).hidden_units
+
+
+def test_subleq_grows_with_the_number_of_values_and_is_compiled_quickly() -> None:
+    start = time.process_time()
+    assert subleq_units(8, 48) <= 4 * subleq_units(8, 16)
+    assert time.process_time() - start < 15
+
+
+@pytest.mark.slow
+def test_subleq_with_many_values_grows_with_their_number() -> None:
+    assert subleq_units(16, 128) <= 5 * subleq_units(16, 32)
+
+
+def test_subleq_rules_grow_with_the_cube_of_the_number_of_values() -> None:
+    rules = {n: len(Subleq(8, -(n // 2), n // 2 - 1).rules) for n in (16, 32, 64)}
+    assert 5 < rules[32] / rules[16] < 9
+    assert 5 < rules[64] / rules[32] < 9
