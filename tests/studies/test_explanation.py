@@ -20,7 +20,7 @@ from weft.training.supervision import task_of
 
 SHORT = ("parameters.length=6", "parameters.longer=8", "evaluation.size=16",
          "supervision.examples=60", "steps=2", "log_every=1")  # fmt: skip
-RECIPE = ("model.hidden=64,", "batch=32", "steps=2000", "optimiser.lr=0.1", "log_every=100",
+RECIPE = ("model.hidden=64,", "batch=32", "steps=2000", "optimiser.lr=0.1", "log_every=1000",
           "supervision.sample_by=states", "supervision.l1=8e-4")  # fmt: skip
 
 
