@@ -66,7 +66,10 @@ def test_runs_from_traces_are_runs(runs: Path) -> None:
         (("traces", "parity", "--for", "x", "--task", "parity"), "both"),
         (("traces", "party"), "did you mean 'parity'?"),
         (("train", "parity", "--small"), "no program was named"),
-        (("train", "parity", "--traces", "parity", "model.width=3"), "'model.width' is determined by the program"),
+        (
+            ("train", "parity", "--traces", "parity", "model.width=3"),
+            "'model.width' is determined by the program",
+        ),
     ],
 )
 def test_mistakes_are_one_line(arguments: tuple[str, ...], said: str) -> None:
