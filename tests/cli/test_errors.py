@@ -60,7 +60,7 @@ def workspace(prepared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         (["train", "parity", "steps=1e30"], "steps is 1e+30"),
         (["train", "parity", "optimiser.lr=nan"], "optimiser.lr is nan"),
         (["train", "parity", "optimiser.betas=2,2"], "optimiser.betas is 2"),
-        (["train", "parity", "model.vocabulary=2"], "model.vocabulary is 2, and parity has"),
+        (["train", "parity", "model.vocabulary=2"], "model.vocabulary is 2, but parity has"),
         (["train", "parity", "model.width=20000000"], "Make it smaller: model.width"),
         (["train", "parity", "model.layers=1000000"], "layers is 1,000,000"),
         (

@@ -23,11 +23,11 @@ from hostile import (
     run_name,
 )
 
-EACH, EACH_SLOW = 2, 20
+EACH, EACH_SLOW = 1, 20
 """Bad values for every option."""
-MODELS, MODELS_SLOW = 32, 600
+MODELS, MODELS_SLOW = 20, 600
 """Broken model folders, compiled and trained, each run, proved and shown."""
-RUNS, RUNS_SLOW = 32, 400
+RUNS, RUNS_SLOW = 20, 400
 """Broken run folders, each listed, evaluated and continued."""
 PARTS = 4
 
@@ -58,8 +58,7 @@ def test_every_command_is_attacked_and_ends_well_without_attack(workspace: Path)
 
 def test_there_are_at_least_300_invocations() -> None:
     options = sum(len(invocations(command, EACH)) for command in BASES)
-    programs = len(PROGRAMS) * 2
-    assert options + programs + 2 * MODELS + 3 * RUNS >= 300
+    assert options + len(PROGRAMS) + 2 * MODELS + 3 * RUNS >= 300
 
 
 @pytest.mark.parametrize("command", BASES)
@@ -81,8 +80,7 @@ def attack_options(command: str, each: int, seed: int) -> None:
 @pytest.mark.parametrize("part", range(PARTS))
 def test_broken_programs(part: int, workspace: Path) -> None:
     for number, name in list(enumerate(PROGRAMS))[part::PARTS]:
-        for place in (number, number + 5):
-            attack_program(name, place % len(ON_PROGRAMS))
+        attack_program(name, number % len(ON_PROGRAMS))
 
 
 @pytest.mark.slow

@@ -47,6 +47,26 @@ def test_trace_as_json_has_streams_selected_keys_and_fired_rules() -> None:
     assert layer["fired"] == [[], ["done_left = 1 => done: 0 -> 1"], []]
 
 
+def test_a_trace_of_weights_shows_values_margins_and_gaps(tmp_path: Path) -> None:
+    weft("compile", "addition", "-o", str(tmp_path / "model"))
+    for arguments in (("addition", "12+34", "--compiled"), (str(tmp_path / "model"), "12+34")):
+        text = weft("run", *arguments, "--trace")
+        assert max(map(len, text.splitlines())) <= 80
+        lines = [line.split() for line in text.splitlines()]
+        second = lines[lines.index(["layer", "2", *"s12+34e", "margin", "gap"]) :]
+        rows = {row[0]: row[1:] for row in second[1:12]}
+        assert rows["digit"] == ["0", "0", "0", "0", "0", "*6", "0", "0.5"]
+        assert rows["a"][:8] == ["2"] * 7 + ["0.5"]
+        assert float(rows["a"][8]) > 10
+        assert lines[-2] == ["result", "46"]
+    traced = json.loads(weft("run", "parity", "10", "--compiled", "--trace", "--json"))["trace"]
+    exact = json.loads(weft("run", "parity", "10", "--trace", "--json"))["trace"]
+    for ours, theirs in zip(traced["layers"], exact["layers"], strict=True):
+        assert ours["attended"]["parity_left"] == theirs["attended"]["parity_left"]
+        assert ours["after"]["parity"] == theirs["after"]["parity"]
+        assert ours["margins"]["parity"] == 0.5
+
+
 def test_wide_inputs_are_folded() -> None:
     text = weft("run", "parity", "1" * 100, "--trace")
     assert max(map(len, text.splitlines()[:-3])) <= 80

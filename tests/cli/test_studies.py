@@ -44,7 +44,7 @@ def test_a_sweep_runs_every_cell_once_and_goes_on_where_it_was(tmp_path: Path) -
     file.write_text(SWEEP)
     listed = json.loads(weft("sweep", str(file), "--runs", str(runs), "--list", "--json"))
     assert {row["status"] for row in listed} == {"unfinished"}
-    rows = json.loads(weft("sweep", str(file), "--runs", str(runs), "--jobs", "2", "--json"))
+    rows = json.loads(weft("sweep", str(file), "--runs", str(runs), "--device", "cpu", "--json"))
     assert [row["status"] for row in rows] == ["done"] * 2
     assert all(0 <= row["accuracy"]["train"] <= 1 for row in rows)
     written = {

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from command_line import weft
+from weft.training import RunStore
 
 QUICK = ("steps=20", "log_every=5", "parameters.length=6", "parameters.longer=8",
          "evaluation.size=16", "supervision.examples=50")  # fmt: skip
@@ -45,15 +46,14 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_runs_from_traces_are_runs(runs: Path) -> None:
-    listed = weft("runs", "--runs", str(runs)).splitlines()
-    assert [line.split()[1:4] for line in listed] == [
-        ["parity", "traces", "done"],
-        ["parity", "streams", "done"],
+    lines = [line.split() for line in weft("runs", "--runs", str(runs)).splitlines()]
+    assert [(line[0], line[2], line[3]) for line in lines if "train" in line] == [
+        (run.name[:8], "parity", by)
+        for run, by in zip(RunStore(runs).runs(), ("traces", "streams"), strict=True)
     ]
-    asked = weft("runs", "supervision.by=traces", "--runs", str(runs)).splitlines()
-    assert asked == listed[:1]
-    for line in listed:
-        name = line.split()[0]
+    traced = json.loads(weft("runs", "supervision.by=traces", "--runs", str(runs), "--json"))
+    assert [one["name"] for one in traced] == [RunStore(runs).runs()[0].name]
+    for name in (run.name for run in RunStore(runs).runs()):
         found = json.loads(weft("eval", name, "--runs", str(runs), "--by", "ones", "--json"))
         assert [one["split"] for one in found] == ["train", "longer", "more-ones"]
         assert {group["value"] for group in found[2]["ones"]} <= {7, 8}
@@ -66,7 +66,10 @@ def test_runs_from_traces_are_runs(runs: Path) -> None:
         (("traces", "parity", "--for", "x", "--task", "parity"), "both"),
         (("traces", "party"), "did you mean 'parity'?"),
         (("train", "parity", "--small"), "no program was named"),
-        (("train", "parity", "--traces", "parity", "model.width=3"), "the program's to say"),
+        (
+            ("train", "parity", "--traces", "parity", "model.width=3"),
+            "'model.width' is determined by the program",
+        ),
     ],
 )
 def test_mistakes_are_one_line(arguments: tuple[str, ...], said: str) -> None:

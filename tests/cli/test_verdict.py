@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from command_line import weft
 
 MINE = '''
@@ -51,8 +53,13 @@ def test_a_users_own_program_is_trained_and_judged(tmp_path: Path) -> None:
     assert all(stage["run"] for stage in stages[2:])
     [page] = (tmp_path / "out").glob("*mine-py-Mine-verdict.md")
     assert page.read_text().startswith(f"# {name}: expressible, predicted, learned")
+    text = weft(*judged)
+    assert text.splitlines()[0].split()[:4] == ["program", "or", "model", "train"]
+    assert f"from traces, {name}: hidden 512 x 512" in text
+    assert "no recipe 'much'" in weft(*judged, "--learn", "much", code=2)
 
 
+@pytest.mark.slow
 def test_the_command_trains_what_is_missing(tmp_path: Path) -> None:
     given = ("verdict", "parity", "--set", "length=6", "--set", "longer=8", "--examples", "200",
              "--tests", "30", "--runs", str(tmp_path / "runs"), "--device", "cpu")  # fmt: skip
@@ -60,8 +67,3 @@ def test_the_command_trains_what_is_missing(tmp_path: Path) -> None:
     traced = next(stage for stage in stages if stage["name"] == "from traces")
     assert traced["shares"]["longer"]["share"] == 1.0
     assert traced["agreement"][0]["shares"]["longer"]["share"] == 1.0
-    text = weft(*given)
-    assert text.splitlines()[0].split()[:4] == ["program", "or", "model", "train"]
-    assert "from traces, parity: hidden 64 x 64" in text
-    assert "paper" not in text
-    assert "no recipe 'much'" in weft(*given, "--learn", "much", code=2)

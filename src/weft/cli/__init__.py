@@ -28,7 +28,7 @@ COMMANDS = {
     "list": ("programs", "list_command", "List the programs of the library."),
     "run": ("run", "run_command", "Run a program or a model and show what it computes."),
     "rules": ("programs", "rules_command", "Show the rules derived from a program's step."),
-    "show": ("programs", "show_command", "Show a program's variables, heads, sizes and source."),
+    "show": ("programs", "show_command", "Show a program, or the model in a folder."),
     "compile": ("compile", "compile_command", "Compile a program into transformer weights."),
     "check": ("compile", "check_command", "Compare interpreters and weights on random inputs."),
     "prove": ("compile", "prove_command", "Prove that saved weights compute their program."),
@@ -112,8 +112,8 @@ class Commands(typer.core.TyperGroup):
 def function_of(name: str) -> Callable[..., Any]:
     """The function of a command."""
     module, function, _ = COMMANDS[name]
-    found: Callable[..., Any] = getattr(import_module(f"weft.cli.{module}"), function)
-    return found
+    callback: Callable[..., Any] = getattr(import_module(f"weft.cli.{module}"), function)
+    return callback
 
 
 def built(name: str) -> Any:

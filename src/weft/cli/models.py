@@ -82,8 +82,9 @@ def models_command(
             raise WeftError(f"'{name}' and '{preset}' are both presets", remedy="Name one of them")
         _show_preset(name or str(preset), choices, vocabulary, json)
     else:
-        found = mechanism(name, tuple(PRESETS))
-        _show_mechanism(found, preset or PRESET, choices, vocabulary, json)
+        _show_mechanism(
+            mechanism(name, tuple(PRESETS)), preset or PRESET, choices, vocabulary, json
+        )
 
 
 def _list(choices: Choices, vocabulary: int, json: bool) -> None:
@@ -101,14 +102,14 @@ def _list(choices: Choices, vocabulary: int, json: bool) -> None:
         groups["attentions"].append(Mechanism(name, "attentions", origin, origin, changes))
     configs = {name: preset(name, vocabulary=vocabulary, **choices) for name in PRESETS}
     if json:
-        listed = {group: [_entry(one) for one in found] for group, found in groups.items()}
+        listed = {group: [_entry(one) for one in some] for group, some in groups.items()}
         sizes = [{"name": name, **_sizes(config)} for name, config in configs.items()]
         print_json({**listed, "presets": sizes})
         return
     console = new_console()
-    for group, found in groups.items():
+    for group, some in groups.items():
         console.print(HEADINGS[group], style="bold")
-        for one in found:
+        for one in some:
             said = f"{one.summary:<50}{one.setting}" if group == "blocks" else one.summary
             console.print(f"  {one.name:<17}{said}", soft_wrap=True)
         console.print()
@@ -120,9 +121,9 @@ def _list(choices: Choices, vocabulary: int, json: bool) -> None:
 
 
 def _row(config: TransformerConfig) -> str:
-    found = _parameters(config)
-    counts = f"{config.layers:>6}{config.heads:>7}{config.width:>7}{config.hidden[0]:>8}"
-    return f"{counts}{found.total:>13,}{found.layers:>13,}"
+    parameters = _parameters(config)
+    shape = f"{config.layers:>6}{config.heads:>7}{config.width:>7}{config.hidden[0]:>8}"
+    return f"{shape}{parameters.total:>13,}{parameters.layers:>13,}"
 
 
 def _show_preset(name: str, choices: Choices, vocabulary: int, json: bool) -> None:
@@ -155,8 +156,8 @@ def _show_mechanism(
     for part in paragraphs(one.text).split("\n\n"):
         console.print(f"{part}\n", soft_wrap=part[:1].isspace())
     console.print(f"preset({size!r}, {_written(_chosen(one, choices))})", soft_wrap=True)
-    found = _parameters(config)
-    _print_parameters(found, _compared(found.total, _parameters(without).total))
+    parameters = _parameters(config)
+    _print_parameters(parameters, _compared(parameters.total, _parameters(without).total))
 
 
 def _chosen(one: Mechanism, choices: Choices) -> dict[str, Any]:
@@ -181,10 +182,12 @@ def _compared(count: int, without: int) -> str:
     return f"{abs(count - without):,} {more} than without it"
 
 
-def _print_parameters(found: Parameters, note: str = "") -> None:
+def _print_parameters(parameters: Parameters, note: str = "") -> None:
     console = new_console()
-    console.print(f"parameters    {found.total:>12,}{'   ' * bool(note)}{note}", soft_wrap=True)
-    for part, count in asdict(found).items():
+    console.print(
+        f"parameters    {parameters.total:>12,}{'   ' * bool(note)}{note}", soft_wrap=True
+    )
+    for part, count in asdict(parameters).items():
         if count:
             console.print(f"  {part.replace('_', '-'):<12}{count:>12,}")
 
@@ -224,13 +227,13 @@ def _entry(one: Mechanism) -> dict[str, Any]:
 
 
 def _sizes(config: TransformerConfig) -> dict[str, Any]:
-    found = _parameters(config)
+    parameters = _parameters(config)
     return {
         "layers": config.layers,
         "heads": config.heads,
         "width": config.width,
         "hidden": list(config.hidden),
-        "parameters": {"total": found.total, **asdict(found)},
+        "parameters": {"total": parameters.total, **asdict(parameters)},
     }
 
 

@@ -69,22 +69,22 @@ def optimum_command(
     from weft.theory.optimum.derivatives import Penalty
     from weft.theory.optimum.reconstruction import require_categorical
 
-    found = program(name)
-    require_categorical(found)
+    checked = program(name)
+    require_categorical(checked)
     penalty = Penalty(alpha, "l2" if square else "l1")
     of_definition = reading_named(reading)
     if inputs is not None:
         given: list[Any] = list(read_input_file(inputs))
     else:
-        given = valid_inputs(found, samples, max_length, seed, layers)
-    states = states_of(found, given, layers=layers)
-    rules = list(_fired(found, states) if fired else found.rules)
+        given = valid_inputs(checked, samples, max_length, seed, layers)
+    states = states_of(checked, given, layers=layers)
+    rules = list(_fired(checked, states) if fired else checked.rules)
     answer = check_rules(rules, states, penalty, removals=removals, reading=of_definition)
     limit = alpha_limit(rules, states, penalty.kind) if answer and not removals else None
     if json:
-        print_json(_plain(found, len(given), answer, limit))
+        print_json(_plain(checked, len(given), answer, limit))
     else:
-        _show(found, len(given), answer, limit)
+        _show(checked, len(given), answer, limit)
     if not answer:
         raise typer.Exit(1)
 

@@ -1,4 +1,4 @@
-"""`weft list`, `weft rules`, `weft show`: what there is, and what is in it."""
+"""`weft list`, `weft rules`, `weft show`: the library, and the contents of a program."""
 
 from __future__ import annotations
 
@@ -56,29 +56,33 @@ def list_command(json: Json = False) -> None:
 def rules_command(
     name: Name,
     variable: Annotated[
-        str | None, typer.Option("--variable", help="Only the rules of this variable.")
+        str | None, typer.Option("--variable", help="Show only the rules of this variable.")
     ] = None,
     updates: Annotated[
-        bool, typer.Option("--updates", help="The guarded updates that the rules come from.")
+        bool, typer.Option("--updates", help="Show the guarded updates that the rules come from.")
     ] = False,
     by_line: Annotated[
-        bool, typer.Option("--by-line", help="Group by the source line they come from.")
+        bool, typer.Option("--by-line", help="Group rules by the source line they come from.")
     ] = False,
     diff: Annotated[
         str | None, typer.Option("--diff", metavar="PROGRAM", help="Compare with another program.")
     ] = None,
     check: Annotated[
-        bool, typer.Option("--check", help="Look for rules that overlap; exit 1 if some do.")
+        bool,
+        typer.Option("--check", help="Check that no two rules overlap; else exit with 1."),
     ] = False,
     limit: Annotated[
         int | None,
         typer.Option(
-            "--limit", min=0, max=MAX_COUNT, help="Print at most this many (100; all with --json)."
+            "--limit",
+            min=0,
+            max=MAX_COUNT,
+            help="Print at most this many (100; all with --json).",
         ),
     ] = None,
     json: Json = False,
 ) -> None:
-    """Show the transition rules that were derived from a program's step.
+    """Show the rules derived from a program's step.
 
     Examples:
 
@@ -92,24 +96,26 @@ def rules_command(
     """
     from weft.programs import program
 
-    found = program(name)
-    if variable is not None and variable not in found.variables:
-        suggestion = did_you_mean(variable, list(found.variables)).capitalize()
-        raise WeftError(f"there is no variable '{variable}'", subject=found.name, remedy=suggestion)
+    loaded = program(name)
+    if variable is not None and variable not in loaded.variables:
+        suggestion = did_you_mean(variable, list(loaded.variables)).capitalize()
+        raise WeftError(
+            f"there is no variable '{variable}'", subject=loaded.name, remedy=suggestion
+        )
     if json:
-        print_json(_rules_as_json(found, variable, limit, check))
+        print_json(_rules_as_json(loaded, variable, limit, check))
         return
     limit = 100 if limit is None else limit
     if diff is not None:
-        _print_diff(found, program(diff), limit)
+        _print_diff(loaded, program(diff), limit)
     elif updates:
-        _print_updates(found, variable)
+        _print_updates(loaded, variable)
     elif by_line:
-        _print_by_line(found, variable, limit)
+        _print_by_line(loaded, variable, limit)
     else:
-        _print_rules(found, variable, limit)
+        _print_rules(loaded, variable, limit)
     if check:
-        _check_overlaps(found)
+        _check_overlaps(loaded)
 
 
 def _print_rules(program: Program, variable: str | None, limit: int) -> None:
@@ -144,16 +150,16 @@ def _origin(rule: Rule) -> str:
 
 def _print_updates(program: Program, variable: str | None) -> None:
     console = new_console()
-    found = [u for u in program.updates if variable is None or u.variable == variable]
-    for update in found:
+    updates = [u for u in program.updates if variable is None or u.variable == variable]
+    for update in updates:
         console.print(f"{program.updates.show(update)}   [{update.where}]", soft_wrap=True)
-    console.print(_plural(len(found), "guarded update"))
+    console.print(_plural(len(updates), "guarded update"))
 
 
 def _print_by_line(program: Program, variable: str | None, limit: int) -> None:
     console = new_console()
-    for where, found in program.rules.by_line().items():
-        rules = [rule for rule in found if variable is None or rule.variable == variable]
+    for where, all_rules in program.rules.by_line().items():
+        rules = [rule for rule in all_rules if variable is None or rule.variable == variable]
         if not rules:
             continue
         source = where.excerpt().splitlines()[0].split("|", 1)[-1].strip() if where else ""
@@ -167,13 +173,16 @@ def _print_by_line(program: Program, variable: str | None, limit: int) -> None:
 
 def _print_diff(left: Program, right: Program, limit: int) -> None:
     console = new_console()
-    found = left.rules.diff(right.rules)
-    for sign, program, rules in (("-", left, found.only_left), ("+", right, found.only_right)):
+    difference = left.rules.diff(right.rules)
+    for sign, program, rules in (
+        ("-", left, difference.only_left),
+        ("+", right, difference.only_right),
+    ):
         for rule in rules[:limit]:
             console.print(f"{sign} {rule.show(program.variables)}", soft_wrap=True)
     console.print(
-        f"{len(found.only_left)} only in {left.name}, "
-        f"{len(found.only_right)} only in {right.name}, {found.both} in both"
+        f"{len(difference.only_left)} only in {left.name}, "
+        f"{len(difference.only_right)} only in {right.name}, {difference.both} in both"
     )
 
 
@@ -213,7 +222,9 @@ def _rules_as_json(
 
 
 def show_command(name: Name, json: Json = False) -> None:
-    """Show a program (variables, heads, sizes, source), or the model in a folder.
+    """Show a program, or the model in a folder.
+
+    A program is shown with its variables, heads, sizes and source, a model with its card.
 
     Examples:
 
@@ -231,22 +242,22 @@ def show_command(name: Name, json: Json = False) -> None:
 
         show_folder(stored, json)
         return
-    found = program(name)
+    loaded = program(name)
     if json:
-        print_json(_program_as_json(found))
+        print_json(_program_as_json(loaded))
         return
     console = new_console()
-    console.print(found.name, style="bold")
-    console.print(paragraphs(type(found).__doc__ or ""), style="dim", markup=False)
+    console.print(loaded.name, style="bold")
+    console.print(paragraphs(type(loaded).__doc__ or ""), style="dim", markup=False)
     console.print()
-    console.print(_variables_table(found))
+    console.print(_variables_table(loaded))
     console.print()
-    if found.heads:
-        console.print(_heads_table(found))
+    if loaded.heads:
+        console.print(_heads_table(loaded))
         console.print()
-    for word, value in _facts(found).items():
+    for word, value in _facts(loaded).items():
         console.print(f"{word:<10}{value}", soft_wrap=True)
-    source = _source(found)
+    source = _source(loaded)
     if source:
         from rich.syntax import Syntax
 

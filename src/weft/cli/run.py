@@ -1,7 +1,10 @@
-"""`weft run`: a program on an input, layer by layer."""
+"""`weft run`: a program or a model on an input, layer by layer."""
 
 from __future__ import annotations
 
+import io
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,40 +12,53 @@ import typer
 
 from weft.cli.options import MAX_COUNT, Json, Name, model_path, plain, print_json
 from weft.files import output_file
-from weft.interpreter.trace import Run
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.text import Text
+
+    from weft.language.program import Program
+
+PICTURE_WIDTH = 100
+"""Columns of a picture, at most."""
 
 
 def run_command(
     name: Name,
     given: Annotated[
-        str, typer.Argument(metavar="INPUT", help="What the program's encode takes: 101, or 12+34.")
+        str,
+        typer.Argument(metavar="INPUT", help="The input as the program reads it: 101, or 12+34."),
     ],
-    trace: Annotated[bool, typer.Option("--trace", help="Show the stream at every layer.")] = False,
+    trace: Annotated[
+        bool, typer.Option("--trace", help="Show the residual stream after every layer.")
+    ] = False,
     layers: Annotated[
         int | None,
         typer.Option(
-            "--layers", min=0, max=MAX_COUNT, help="Run this many, unless it halts before."
+            "--layers", min=0, max=MAX_COUNT, help="Run this many layers, or until it halts."
         ),
     ] = None,
     max_layers: Annotated[
         int | None,
-        typer.Option(
-            "--max-layers", min=0, max=MAX_COUNT, help="Give up on a program that runs longer."
-        ),
+        typer.Option("--max-layers", min=0, max=MAX_COUNT, help="Stop a program that runs longer."),
     ] = None,
     compiled: Annotated[
-        bool, typer.Option("--compiled", help="Run the compiled weights instead.")
+        bool, typer.Option("--compiled", help="Compile the program and run the weights.")
     ] = False,
-    level: Annotated[int, typer.Option("-O", "--level", help="0 or 2, with --compiled.")] = 2,
+    level: Annotated[
+        int, typer.Option("-O", "--level", help="With --compiled: optimisation level 0 or 2.")
+    ] = 2,
     svg: Annotated[
-        Path | None, typer.Option("--svg", help="Write what is shown as a picture.")
+        Path | None, typer.Option("--svg", help="Also write what is shown as a picture.")
     ] = None,
     json: Json = False,
 ) -> None:
-    """Run a program and show what it computes.
+    """Run a program or a model and show what it computes.
+
+    The trace of a compiled model shows the variables that are read back from its residual stream.
+    Each row ends with the smallest margin of the variable: how much its dimensions may change
+    before another value is nearest. For a head, the gap between the scores that it selects and the
+    others follows.
 
     Examples:
 
@@ -52,7 +68,7 @@ def run_command(
 
       weft run addition 12+34 --json
 
-      weft run addition 12+34 --compiled
+      weft run addition 12+34 --compiled --trace
 
       weft run models/addition 12+34
 
@@ -60,83 +76,86 @@ def run_command(
 
       weft run path/to/mine.py:Mine "a b c" --layers 3 --trace
     """
-    from weft.interpreter.reference import run
     from weft.programs import program
 
     if svg is not None:
         output_file(svg, option="--svg")
-    stored = model_path(name)
-    if stored is not None or compiled:
+    folder = model_path(name)
+    if folder is not None or compiled:
         from weft.cli.run_model import run_compiled, run_folder
 
-        if stored is not None:
-            answer = run_folder(stored, given, layers)
+        if folder is not None:
+            display = run_folder(folder, given, layers, trace)
         else:
-            answer = run_compiled(program(name), given, level, layers)
-        if json:
-            print_json(
-                {
-                    "input": [str(token) for token in answer.tokens],
-                    "outputs": answer.outputs,
-                    "result": answer.result,
-                    "layers": answer.layers,
-                }
-            )
-        else:
-            print(f"outputs  {_spaced(answer.outputs)}")
-            print(f"result   {answer.result}")
-            print(f"layers   {answer.layers}")
-        return
-    found = program(name)
-    done = run(found, given, layers=layers, max_layers=max_layers, trace=trace)
+            display = run_compiled(program(name), given, level, layers, trace)
+    else:
+        display = _run(program(name), given, layers, max_layers, trace)
     if svg is not None:
-        write_picture(done, svg, f"weft run {name} {given}")
+        write_picture(display, svg, f"weft run {name} {given}")
     if json:
-        print_json(done.to_json())
+        print_json(display.values())
         return
     from rich.console import Console
 
-    show(done, Console(highlight=False))
+    show(display, Console(highlight=False))
 
 
-def _spaced(value: Any) -> str:
-    return " ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
+@dataclass(frozen=True)
+class Display:
+    """What `weft run` shows.
+
+    Attributes:
+        blocks: the lines of the stream, for a width of the terminal.
+        outputs: the outputs at every position.
+        result: the answer.
+        layers: how many layers ran.
+        values: all of it as plain values, for JSON.
+    """
+
+    blocks: Callable[[int], Iterable[Text]]
+    outputs: Sequence[Any]
+    result: Any
+    layers: int
+    values: Callable[[], dict[str, Any]]
 
 
-def write_picture(run: Run, path: Path, title: str, widest: int = 100) -> None:
-    """Write what is shown of a run as a picture, no wider than it has to be."""
+def _run(
+    program: Program, given: str, layers: int | None, max_layers: int | None, trace: bool
+) -> Display:
+    """Run a program in the reference interpreter."""
+    from weft.interpreter.reference import run
+
+    done = run(program, given, layers=layers, max_layers=max_layers, trace=trace)
+
+    def blocks(width: int) -> Iterable[Text]:
+        from weft.cli.trace_table import render_run
+
+        return render_run(done, width)
+
+    return Display(blocks, done.outputs, done.result, done.layers, done.to_json)
+
+
+def show(display: Display, console: Console) -> None:
+    """Print the stream, after every layer if it was traced, then outputs and result."""
+    for line in display.blocks(console.width):
+        console.print(line, soft_wrap=True)
+    console.print(f"outputs  {' '.join(str(plain(value)) for value in display.outputs)}")
+    console.print(f"result   {display.result}", style="bold")
+    console.print(f"layers   {display.layers}")
+
+
+def write_picture(display: Display, path: Path, title: str) -> None:
+    """Write what is shown as a picture, no wider than necessary."""
     from rich.console import Console
 
-    from weft.cli.stream_table import render_run
-
-    width = max(len(title) + 12, *(len(line.plain) + 1 for line in render_run(run, widest)))
-    picture = Console(record=True, width=width, file=_Nowhere(), highlight=False)  # type: ignore[arg-type]
-    show(run, picture)
+    widths = [len(line.plain) + 1 for line in display.blocks(PICTURE_WIDTH)]
+    width = max(len(title) + 12, *widths)
+    picture = Console(record=True, width=width, file=io.StringIO(), highlight=False)
+    show(display, picture)
     path.write_text(picture.export_svg(title=title, code_format=_SVG), encoding="utf-8")
 
 
-def show(run: Run, console: Console) -> None:
-    """Print a run: the stream (all of them with a trace), the outputs, the result."""
-    from weft.cli.stream_table import render_run
-
-    for line in render_run(run, console.width):
-        console.print(line, soft_wrap=True)
-    console.print(f"outputs  {' '.join(str(plain(value)) for value in run.outputs)}")
-    console.print(f"result   {run.result}", style="bold")
-    console.print(f"layers   {run.layers}")
-
-
-class _Nowhere:
-    """A file that forgets."""
-
-    def write(self, text: str) -> int:
-        return len(text)
-
-    def flush(self) -> None:
-        pass
-
-
-# Rich's own picture loads a font from the network; this one names fonts that machines have.
+# Rich's own template loads a font from the network; this one names fonts that machines have.
 _SVG = """\
 <svg class="rich-terminal" viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/svg">
   <style>

@@ -50,9 +50,10 @@ def runs_command(
     delete: Annotated[bool, typer.Option("--delete", help="Delete the runs that match.")] = False,
     json: Json = False,
 ) -> None:
-    """List runs with their accuracy on each split; compare them, or delete some.
+    """List, compare or delete runs.
 
-    Intervals are 95%: Wilson's over the n tests of a run, and with --group Student's t over seeds.
+    The table has accuracy by split. Intervals are 95%: Wilson's over the n tests of a run, and with
+    --group Student's t over seeds.
 
     Examples:
 

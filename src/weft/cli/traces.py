@@ -65,9 +65,9 @@ def traces_command(
 
     if out is not None:
         output_folder(out, holds="traces", marker="traces.json", option="-o")
-    found = program(name)
-    given = _inputs(found, inputs, task, samples, max_length, seed)
-    traces = collect(found, given) if out is None else extract(found, given, out, name=name)
+    traced = program(name)
+    given = _inputs(traced, inputs, task, samples, max_length, seed)
+    traces = collect(traced, given) if out is None else extract(traced, given, out, name=name)
     states = _states(traces, show)
     if json:
         print_json({**_summary(traces), "shown": states})

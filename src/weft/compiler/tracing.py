@@ -7,6 +7,7 @@ between the scores that a head selects and the highest score that it does not, t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -59,19 +60,23 @@ class ModelTrace:
     heads: tuple[str, ...]
 
     def as_dict(self) -> dict[str, Any]:
-        """The trace as plain values, for JSON."""
+        """The trace as plain values, for JSON; a margin or gap without a bound is None."""
         return {
             "start": dict(self.start),
             "layers": [
                 {
                     "attended": dict(layer.attended),
                     "after": dict(layer.after),
-                    "margins": dict(layer.margins),
-                    "gaps": dict(layer.gaps),
+                    "margins": _finite(layer.margins),
+                    "gaps": _finite(layer.gaps),
                 }
                 for layer in self.layers
             ],
         }
+
+
+def _finite(numbers: Mapping[str, float]) -> dict[str, float | None]:
+    return {name: number if math.isfinite(number) else None for name, number in numbers.items()}
 
 
 @torch.inference_mode()
@@ -95,10 +100,10 @@ def trace_model(
         >>> trace.layers[0].margins["parity"]
         0.5
     """
-    layout = model.layout
-    if not layout:
+    layout = model.stream_layout
+    if layout is None:
         raise WeftError(
-            "the model was not compiled from a program, so its stream has no variables to trace",
+            "the model was not compiled from a program, so its stream holds no variables to trace",
             remedy="Trace a compiled model; weft explain shows what a trained one has learned",
         )
     tokens, lengths = padded([numbers], model.embedding.device)
@@ -143,10 +148,10 @@ def _gaps(
     model: Transformer, number: int, scores: Float[Tensor, "heads queries keys"]
 ) -> dict[str, float]:
     """By head of the program, the smallest gap between selected scores and the others."""
-    attention: Any = model.layers[number % len(model.layers)]
     if not model.config.sink:
         return {}
-    sink = attention.attention.sink.to(scores.dtype)[:, None, None]
+    layer: Any = model.layers[number % len(model.layers)]
+    sink = layer.attention.sink.to(scores.dtype)[:, None, None]
     selected = scores > sink
     lowest = scores.masked_fill(~selected, torch.inf).amin(-1)
     highest = scores.masked_fill(selected, -torch.inf).amax(-1)

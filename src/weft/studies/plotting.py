@@ -46,7 +46,7 @@ STYLE: Any = {
     "figure.dpi": 100,
 }
 
-PANEL = (1.9, 1.55)
+PANEL = (1.7, 1.5)
 """Width and height of one panel, in inches."""
 COLUMNS = 4
 """How many panels stand side by side."""

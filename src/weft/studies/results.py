@@ -75,8 +75,8 @@ class Line:
 
     def interval(self, column: str) -> Interval:
         """At 95%: over the tests of one run, or over the seeds of several."""
-        found = self.accuracy[column]
-        return found[0].interval if len(found) == 1 else Mean(found).interval
+        shares = self.accuracy[column]
+        return shares[0].interval if len(shares) == 1 else Mean(shares).interval
 
     def as_dict(self) -> dict[str, Any]:
         """The line for JSON; curves as pairs of correct answers and tests."""
@@ -136,8 +136,8 @@ def _line(values: dict[str, Any]) -> dict[str, Any]:
         values[name] = tuple(values[name])
     values.pop("seeds", None)  # which follows from the rest
     values["accuracy"] = {
-        name: tuple(Share.from_dict(one) for one in found)
-        for name, found in values["accuracy"].items()
+        name: tuple(Share.from_dict(share) for share in shares)
+        for name, shares in values["accuracy"].items()
     }
     for name in ("curves", "chosen"):
         values[name] = {axis: curve_from(curve) for axis, curve in values[name].items()}
@@ -151,8 +151,8 @@ def collect(
     rows: dict[int, tuple[Row, list[Run]]] = {}
     for row, cell in study.cells(scale, given):
         rows.setdefault(id(row), (row, []))[1].append(Run(runs / cell.config.hash))
-    found = [run for _, several in rows.values() for run in several if run.folder.is_dir()]
-    places = [read_json(run.folder / "environment.json") for run in found]
+    started = [run for _, seeds in rows.values() for run in seeds if run.folder.is_dir()]
+    places = [read_json(run.folder / "environment.json") for run in started]
     return Results(
         study=study.name,
         scale=scale,
