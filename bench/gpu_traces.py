@@ -5,15 +5,14 @@
     PYTHONPATH=src python bench/gpu_traces.py count --small       the smaller recipe
     PYTHONPATH=src python bench/gpu_traces.py count steps=100000  with changes
 
-Runs that were cut off go on, and finished ones are only shown. Figures of trace supervision are
-written to FOLDER/figure4.json, from which docs/figure4.py draws. `--plain` leaves out the captured
-graph, to compare. `errors` compares captured steps with plain ones.
+Interrupted runs resume, and finished ones are only shown; `weft verdict` puts them beside the
+predictions. `--plain` trains without CUDA graphs, for comparison. `errors` compares captured steps
+with plain ones.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -77,8 +76,8 @@ def config_of(what: str, given: argparse.Namespace) -> TrainingConfig:
     return override(config, given.changes)
 
 
-def one(what: str, given: argparse.Namespace) -> tuple[float, ...]:
-    """Train, show, and give the three accuracies in percent."""
+def one(what: str, given: argparse.Namespace) -> None:
+    """Train, and print the three accuracies in percent."""
     config = config_of(what, given)
     print(
         f"{what}: {config.model.get('hidden')}, {config.steps:,} steps, run {config.hash}",
@@ -99,7 +98,6 @@ def one(what: str, given: argparse.Namespace) -> tuple[float, ...]:
         groups = run.predictions(split).by(axis)
         shares = " ".join(f"{value}:{share.share:.2f}" for value, share in groups.items())
         print(f"  {split} by {axis}: {shares}", flush=True)
-    return found
 
 
 def errors(given: argparse.Namespace) -> None:
@@ -119,14 +117,6 @@ def errors(given: argparse.Namespace) -> None:
         print(f"  mean loss to step {300 * place}: plain {plain:.5g}, captured {captured:.5g}")
 
 
-def write(found: dict[str, tuple[float, ...]], folder: Path) -> None:
-    """Keep the figures of trace supervision, beside those that are there."""
-    path = folder / "figure4.json"
-    kept = json.loads(path.read_text()) if path.exists() else {}
-    kept |= {what: list(shares) for what, shares in found.items() if what in PROGRAMS}
-    path.write_text(json.dumps(kept, indent=1) + "\n")
-
-
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument(
@@ -142,13 +132,11 @@ def main() -> None:
     name = torch.cuda.get_device_name() if given.device == "cuda" else "CPU"
     print(f"{name}, torch {torch.__version__}", flush=True)
     given.runs.mkdir(parents=True, exist_ok=True)
-    found = {}
     for what in wanted:
         if what == "errors":
             errors(given)
         else:
-            found[what] = one(what, given)
-            write(found, given.runs)
+            one(what, given)
 
 
 if __name__ == "__main__":
