@@ -13,6 +13,8 @@ import weft
 from command_line import execute
 from weft import extensions
 from weft.errors import WeftError
+from weft.extensions import registry
+from weft.extensions.points import resolve
 from weft.models import Transformer, TransformerConfig
 from weft.models.catalogue import mechanism
 from weft.tasks import named, task, task_class
@@ -142,17 +144,17 @@ SOURCES = {
 
 @pytest.fixture(autouse=True)
 def _nothing_stays_behind() -> Iterator[None]:
-    registered = dict(extensions._registered)
+    registered = dict(registry.REGISTERED)
     path, modules = list(sys.path), set(sys.modules)
-    extensions._entry_points.cache_clear()
+    registry.entry_points.cache_clear()
     yield
-    extensions._registered.clear()
-    extensions._registered.update(registered)
+    registry.REGISTERED.clear()
+    registry.REGISTERED.update(registered)
     sys.path[:] = path
     for name in set(sys.modules) - modules:
         if name.startswith(("weft_file_", "plugin_")):
             del sys.modules[name]
-    extensions._entry_points.cache_clear()
+    registry.entry_points.cache_clear()
 
 
 @pytest.fixture
@@ -176,7 +178,7 @@ def install(folder: Path, package: str, source: str, entries: dict[str, dict[str
     (info / "entry_points.txt").write_text("\n".join(lines))
     if str(folder) not in sys.path:
         sys.path.insert(0, str(folder))
-    extensions._entry_points.cache_clear()
+    registry.entry_points.cache_clear()
 
 
 # Three ways
@@ -234,9 +236,9 @@ def test_installed_names_are_listed_without_importing_them(
 def test_every_point_has_a_base_class_and_its_table() -> None:
     for point in extensions.POINTS.values():
         assert isinstance(point.base_class, type)
-        assert not point.built_in or len(extensions._attribute(point.built_in)) > 5
+        assert not point.built_in or len(resolve(point.built_in)) > 5
         package, _, name = point.shown.rpartition(".")
-        assert extensions._attribute(f"{package}:{name}") is point.base_class
+        assert resolve(f"{package}:{name}") is point.base_class
 
 
 def test_a_broken_package_is_named_and_breaks_nothing_else(folder: Path) -> None:
