@@ -17,9 +17,9 @@ from weft.files import read_text
 from weft.interpreter.inputs import read_input
 from weft.language.program import Program, token_numbers
 from weft.loading import load
+from weft.models.build import Model
 from weft.models.files import AGAIN, CARD, model_folder, read_description
 from weft.models.text import TextRun
-from weft.models.transformer import Transformer
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -52,7 +52,7 @@ def run_folder(folder: Path, given: str, layers: int | None, trace: bool) -> Dis
 
 
 def _display(
-    model: Transformer, run: TextRun, numbers: Sequence[int], output: str, trace: bool
+    model: Model, run: TextRun, numbers: Sequence[int], output: str, trace: bool
 ) -> Display:
     traced = trace_model(model, numbers, layers=run.layers) if trace else None
 

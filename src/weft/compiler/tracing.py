@@ -18,8 +18,8 @@ from weft.compiler.run import padded
 from weft.errors import WeftError
 from weft.language.ranges import UNDEFINED
 from weft.language.stream import Stream
+from weft.models.build import Model
 from weft.models.slots import UNDEFINED_CODE, Layout, decode, margin
-from weft.models.transformer import Transformer
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -80,9 +80,7 @@ def _finite(numbers: Mapping[str, float]) -> dict[str, float | None]:
 
 
 @torch.inference_mode()
-def trace_model(
-    model: Transformer, numbers: Sequence[int], *, layers: int | None = None
-) -> ModelTrace:
+def trace_model(model: Model, numbers: Sequence[int], *, layers: int | None = None) -> ModelTrace:
     """Run a compiled model on one input and read its variables back after every layer.
 
     Args:
