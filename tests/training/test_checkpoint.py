@@ -58,9 +58,7 @@ def killed(config: TrainingConfig, runs: Path, after: float) -> bool:
 def test_killed_runs_end_like_undisturbed_ones(tmp_path: Path) -> None:
     config = small("optimiser.name=muon", "ema=0.9")
     train(config, runs=tmp_path / "once", device="cpu")
-    rng = random.Random(0)
-    kills = sum(killed(config, tmp_path / "often", rng.uniform(0, 0.15)) for _ in range(2))
-    assert kills
+    assert killed(config, tmp_path / "often", 0.05)
     train(config, runs=tmp_path / "often", device="cpu")
     same(folder_of(tmp_path / "once", config), folder_of(tmp_path / "often", config))
 
@@ -93,7 +91,7 @@ def test_runs_that_are_cut_off_many_times_end_the_same(name: str, tmp_path: Path
                    "model.random_offset=0", "model.positions=64")  # fmt: skip
     train(config, runs=tmp_path / "once", device="cpu")
     cuts = 0
-    for at in (1, 2, 1, 3, 2, 1, 4, 5, 30):
+    for at in (1, 2, 3, 1, 30):
         try:
             train(
                 config,

@@ -38,8 +38,8 @@ from weft.training.learner import Learner, NotFinite
 
 STEPS = 60
 CONFIG = small("optimiser.name=muon", "ema=0.9", "stop.patience=9")
-SHORT = ("parameters.length=6", "parameters.longer=8", "evaluation.size=16", "steps=40",
-         "evaluation.every=15", "log_every=7")  # fmt: skip
+SHORT = ("parameters.length=6", "parameters.longer=8", "evaluation.size=16", "steps=16",
+         "evaluation.every=6", "log_every=3")  # fmt: skip
 TRACES = override(
     trace_config("parity", "parity", small=True), [*SHORT, "supervision.examples=100"]
 )
@@ -164,7 +164,7 @@ def test_runs_from_traces_and_streams_are_saved_too(
             with pytest.raises(Interrupted):
                 train(config, runs=runs, device="cpu")
     train(config, runs=runs, device="cpu")
-    assert made == list(range(1, 41))
+    assert made == list(range(1, 17))
     one, other = (folder_of(tmp_path / name, config) for name in ("once", "often"))
     mine, its = weights(one), weights(other)
     assert all((mine[key] == its[key]).all() for key in mine)

@@ -150,14 +150,14 @@ def test_runs_that_are_cut_off_end_the_same(tmp_path: Path) -> None:
                    "evaluation.size=16")  # fmt: skip
     train(config, runs=tmp_path / "once", device="cpu")
     cuts = 0
-    for at in (1, 2, 3, 2, 50):
+    for at in (1, 3, 50):
         try:
             train(
                 config, runs=tmp_path / "often", device="cpu", save_every=0, callbacks=[Cutting(at)]
             )
         except Cut:
             cuts += 1
-    assert cuts == 4
+    assert cuts == 2
     one, other = (folder_of(tmp_path / runs, config) for runs in ("once", "often"))
     for file in ("model", "ema"):
         assert all(

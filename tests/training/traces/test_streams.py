@@ -121,7 +121,7 @@ def test_processes_share_a_batch() -> None:
 def test_runs_that_are_cut_off_end_the_same(tmp_path: Path) -> None:
     config = short("parity", "steps=12", "log_every=3", "evaluation.every=5", "evaluation.size=8")
     train(config, runs=tmp_path / "once", device="cpu")
-    for at in (1, 2, 50):
+    for at in (2, 50):
         try:
             train(
                 config, runs=tmp_path / "often", device="cpu", save_every=0, callbacks=[Cutting(at)]
