@@ -20,6 +20,7 @@ from weft.language.ranges import UNDEFINED
 from weft.language.stream import Stream
 from weft.models.build import Model
 from weft.models.slots import UNDEFINED_CODE, Layout, decode, margin
+from weft.models.transformer import Transformer
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -99,7 +100,7 @@ def trace_model(model: Model, numbers: Sequence[int], *, layers: int | None = No
         0.5
     """
     layout = model.stream_layout
-    if layout is None:
+    if layout is None or not isinstance(model, Transformer):
         raise WeftError(
             "the model was not compiled from a program, so its stream holds no variables to trace",
             remedy="Trace a compiled model; weft explain shows what a trained one has learned",
