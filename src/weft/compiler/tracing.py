@@ -144,7 +144,7 @@ def _values(stream: Float[Tensor, "length width"], layout: Layout) -> Stream:
 
 
 def _gaps(
-    model: Transformer, number: int, scores: Float[Tensor, "heads queries keys"]
+    model: Model, number: int, scores: Float[Tensor, "heads queries keys"]
 ) -> dict[str, float]:
     """By head of the program, the smallest gap between selected scores and the others."""
     if not model.config.sink:
