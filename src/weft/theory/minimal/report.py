@@ -64,67 +64,37 @@ class Prediction:
 
     def parts(self) -> TextTable:
         """Counts for the program, for what training leaves of it, and for what each test needs."""
-        wants = [f"{test} wants" for test, _ in self.tests]
-        beyond = ["beyond training"] * len(self.tests)
-        paired = tuple(word for pair in zip(wants, beyond, strict=True) for word in pair)
-        rows = [_cells(row) for row in self._counts()]
-        return TextTable(("", "program", "training leaves", *paired), tuple(rows))
-
-    def _counts(self) -> list[tuple[str, Sequence[int | None]]]:
         minimal, used, program = self.minimal, self.minimal.used, self.minimal.original
         total = sum(1 for _ in islice(all_rules(program, minimal.form), MAX_COUNTED + 1))
-        rows: list[tuple[str, Sequence[int | None]]] = [
-            (
-                "rules",
-                [total if total <= MAX_COUNTED else None, len(minimal.rules)]
-                + [n for _, g in self.tests for n in (len(g.wanted), len(g.missing))],
-            ),
-            (
-                "resets",
-                [len(program.rules.resets), len(minimal.resets)]
-                + [
-                    n
-                    for _, g in self.tests
-                    for n in (len(fired_resets(g.used)), len(g.missing_resets))
-                ],
-            ),
-            (
-                "tokens",
-                [program.vocabulary.size, len(used.tokens)]
-                + [n for _, g in self.tests for n in (len(g.used.tokens), len(g.missing_tokens))],
-            ),
-        ]
+        columns = ["", "program", "training leaves"]
+        rules = ["rules", total if total <= MAX_COUNTED else None, len(minimal.rules)]
+        resets = ["resets", len(program.rules.resets), len(minimal.resets)]
+        tokens = ["tokens", program.vocabulary.size, len(used.tokens)]
+        positions = ["positions", program.definition.positions, used.positions]
+        before, after = count_constraints(minimal.fired), count_constraints(minimal.rules)
+        constraints = ["constraints", before, after]
+        for test, g in self.tests:
+            columns += [f"{test} wants", "beyond training"]
+            rules += [len(g.wanted), len(g.missing)]
+            resets += [len(fired_resets(g.used)), len(g.missing_resets)]
+            tokens += [len(g.used.tokens), len(g.missing_tokens)]
+            positions += [g.used.positions, max(0, g.used.positions - used.positions)]
+            constraints += [None, None]
+        rows: list[list[Any]] = [rules, resets, tokens]
         if any(variable.position is not None for variable in program.variables.values()):
-            longer = [max(0, g.used.positions - used.positions) for _, g in self.tests]
-            wanted = [g.used.positions for _, g in self.tests]
-            each = [n for pair in zip(wanted, longer, strict=True) for n in pair]
-            rows.append(("positions", [program.definition.positions, used.positions, *each]))
+            rows.append(positions)
         if minimal.order:
-            before, after = count_constraints(minimal.fired), count_constraints(minimal.rules)
-            rows.append(("constraints", [before, after, *[None] * 2 * len(self.tests)]))
-        return rows
+            rows.append(constraints)
+        return TextTable(tuple(columns), tuple(_cells(row) for row in rows))
 
     def outcomes(self) -> TextTable:
         """How the minimal program does on each test."""
         columns = ("test", "inputs", "right", "covered", "wrong", "not halted", "failed")
-        return TextTable(
-            columns,
-            tuple(
-                (
-                    test,
-                    *(
-                        f"{n:,}"
-                        for n in (
-                            len(g.outcomes),
-                            g.right,
-                            g.covered,
-                            *(g.endings[e] for e in ("wrong", "not halted", "failed")),
-                        )
-                    ),
-                )
-                for test, g in self.tests
-            ),
-        )
+        rows = []
+        for test, g in self.tests:
+            endings = (g.endings[ending] for ending in ("wrong", "not halted", "failed"))
+            rows.append(_cells([test, len(g.outcomes), g.right, g.covered, *endings]))
+        return TextTable(columns, tuple(rows))
 
     def sentences(self) -> list[str]:
         """The prediction in words."""
@@ -230,6 +200,5 @@ class Prediction:
         }
 
 
-def _cells(row: tuple[str, Sequence[int | None]]) -> tuple[str, ...]:
-    name, numbers = row
-    return (name, *("" if number is None else f"{number:,}" for number in numbers))
+def _cells(row: Sequence[Any]) -> tuple[str, ...]:
+    return tuple(f"{cell:,}" if isinstance(cell, int) else cell or "" for cell in row)
