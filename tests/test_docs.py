@@ -19,6 +19,7 @@ from types import ModuleType
 import pytest
 
 from command_line import execute
+from weft.extensions import registry
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -69,6 +70,15 @@ def module_of(page: Path) -> ModuleType:
     module = ModuleType(f"page_{page.stem.replace('-', '_')}")
     module.__file__ = page.name
     return module
+
+
+@pytest.fixture(autouse=True)
+def no_registrations() -> Iterator[None]:
+    """What a page's code registers ends with its test."""
+    registered = dict(registry.REGISTERED)
+    yield
+    registry.REGISTERED.clear()
+    registry.REGISTERED.update(registered)
 
 
 @pytest.mark.parametrize("page", pages_with("python"), ids=label)
