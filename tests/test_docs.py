@@ -26,6 +26,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)\s]+)\)|<img[^>]*\ssrc=\"([^\"]+)\"")
 FILE_NAME = re.compile(r"# (\w+\.py)\n")
+OPTION = re.compile(r"^  (?:-\w, )?(--[a-z0-9-]+)", re.MULTILINE)
 
 
 def label(page: Path) -> str:
@@ -195,6 +196,19 @@ def test_links_lead_to_files_and_headings(page: Path) -> None:
         target = page.parent / name if name else page
         assert target.exists(), link[0]
         assert not anchor or anchor in anchors(target), link[0]
+
+
+def test_every_option_is_on_a_page() -> None:
+    pages = "".join(page.read_text(encoding="utf-8") for page in PAGES)
+    listed = re.findall(r"^  (\w+) ", execute(["--help"]).stdout.partition("Commands:")[2], re.M)
+    assert {"run", "prove", "verdict"} <= set(listed)
+    missing = [
+        f"weft {command} {option}"
+        for command in listed
+        for option in OPTION.findall(execute([command, "--help"]).stdout)
+        if not re.search(rf"{option}\b", pages)
+    ]
+    assert missing == []
 
 
 def test_every_reference_has_bibtex() -> None:
