@@ -110,13 +110,13 @@ class Share:
 
     def as_dict(self) -> dict[str, Any]:
         """The share for JSON: `share`, `right`, `n`, and the interval as `low` and `high`."""
-        found = self.interval
+        result = self.interval
         return {
             "share": self.share if self.count else None,
             "right": self.right,
             "n": self.count,
-            "low": found.low,
-            "high": found.high,
+            "low": result.low,
+            "high": result.high,
         }
 
     @staticmethod
@@ -181,7 +181,7 @@ class Mean:
     @property
     def mean(self) -> float:
         """The mean over seeds."""
-        return sum(one.share for one in self.shares) / len(self.shares)
+        return sum(share.share for share in self.shares) / len(self.shares)
 
     @property
     def interval(self) -> Interval:
@@ -189,8 +189,8 @@ class Mean:
 
         Of one seed, from 0 to 1.
         """
-        seeds = t_interval([one.share for one in self.shares])
-        count = min(one.count for one in self.shares)
+        seeds = t_interval([share.share for share in self.shares])
+        count = min(share.count for share in self.shares)
         tests = wilson(self.mean * count, count)
         return Interval(min(seeds.low, tests.low), max(seeds.high, tests.high))
 
@@ -201,11 +201,16 @@ class Mean:
 
     def as_dict(self) -> dict[str, Any]:
         """The mean for JSON: `mean`, `seeds`, and the interval over seeds as `low` and `high`."""
-        found = self.interval
-        return {"mean": self.mean, "seeds": len(self.shares), "low": found.low, "high": found.high}
+        result = self.interval
+        return {
+            "mean": self.mean,
+            "seeds": len(self.shares),
+            "low": result.low,
+            "high": result.high,
+        }
 
     def __str__(self) -> str:
-        counts = list(dict.fromkeys(one.count for one in self.shares))
+        counts = list(dict.fromkeys(share.count for share in self.shares))
         each = " or ".join(f"{count:,}" for count in counts)
         return f"{self.short} over {len(self.shares)} seeds, {each} each"
 

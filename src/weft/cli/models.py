@@ -93,8 +93,8 @@ def _list(choices: Choices, vocabulary: int, json: bool) -> None:
     from weft.models.presets import PRESETS, preset
 
     groups: dict[str, list[Mechanism]] = {}
-    for one in mechanisms():
-        groups.setdefault(one.group, []).append(one)
+    for entry in mechanisms():
+        groups.setdefault(entry.group, []).append(entry)
     for name, origin in available("position").items():
         groups["positions"].append(Mechanism(name, "positions", origin, origin, {"position": name}))
     for name, origin in available("attention").items():
@@ -102,16 +102,16 @@ def _list(choices: Choices, vocabulary: int, json: bool) -> None:
         groups["attentions"].append(Mechanism(name, "attentions", origin, origin, changes))
     configs = {name: preset(name, vocabulary=vocabulary, **choices) for name in PRESETS}
     if json:
-        listed = {group: [_entry(one) for one in some] for group, some in groups.items()}
+        listed = {group: [_entry(entry) for entry in some] for group, some in groups.items()}
         sizes = [{"name": name, **_sizes(config)} for name, config in configs.items()]
         print_json({**listed, "presets": sizes})
         return
     console = new_console()
     for group, some in groups.items():
         console.print(HEADINGS[group], style="bold")
-        for one in some:
-            said = f"{one.summary:<50}{one.setting}" if group == "blocks" else one.summary
-            console.print(f"  {one.name:<17}{said}", soft_wrap=True)
+        for entry in some:
+            said = f"{entry.summary:<50}{entry.setting}" if group == "blocks" else entry.summary
+            console.print(f"  {entry.name:<17}{said}", soft_wrap=True)
         console.print()
     columns = "".join(f"{word:>13}" for word in ("parameters", "in layers"))
     console.print(f"presets            layers  heads  width  hidden{columns}", style="bold")

@@ -78,7 +78,7 @@ def runs_command(
     rows = sorted_rows(matching, sort)
     if json:
         values = [row.run.values() for row in rows]
-        print_json([_group_as_json(one) for one in grouped(rows)] if group else values)
+        print_json([_group_as_json(entry) for entry in grouped(rows)] if group else values)
         return
     if not rows:
         matched = f" match {' and '.join(conditions)}" if conditions else ""
@@ -86,7 +86,7 @@ def runs_command(
         return
     console = new_console()
     if group:
-        cells = [line for one in grouped(rows) for line in _group_lines(one)]
+        cells = [line for entry in grouped(rows) for line in _group_lines(entry)]
         console.print(new_table(GROUP_HEADER, cells, ("n each",)))
     else:
         cells = [line for row in rows for line in _lines(row)]

@@ -198,9 +198,9 @@ def compiled(program: Subleq, cells: Sequence[int], outcome: Execution, level: i
 
 def differs(run: MachineRun, outcome: Execution) -> str:
     """The first difference from the plain machine; empty if there is none."""
-    for cell, (found, right) in enumerate(zip(run.memory, outcome.memory, strict=True)):
-        if found != right:
-            return f"{run.name}: cell {cell} holds {found}, should be {right}"
+    for cell, (result, right) in enumerate(zip(run.memory, outcome.memory, strict=True)):
+        if result != right:
+            return f"{run.name}: cell {cell} holds {result}, should be {right}"
     if run.layers != outcome.layers:
         return f"{run.name}: {run.layers} layers, should be {outcome.layers}"
     return ""
@@ -246,11 +246,11 @@ def named(
     assembly: Assembly, outcome: Execution
 ) -> list[tuple[str, tuple[int, ...], tuple[int, ...]]]:
     """The named data: label, numbers at the start, numbers at the end."""
-    found = []
+    result = []
     for name, size in assembly.data.items():
         part = slice(assembly.labels[name], assembly.labels[name] + size)
-        found.append((name, assembly.cells[part], outcome.memory[part]))
-    return found
+        result.append((name, assembly.cells[part], outcome.memory[part]))
+    return result
 
 
 def as_json(

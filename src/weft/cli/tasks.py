@@ -52,9 +52,9 @@ def tasks_command(
     from weft.config import assignment
     from weft.tasks import named, task
 
-    found, own = named(name)
+    result, own = named(name)
     given = dict(map(assignment, changes or []))
-    shown = _as_dict(task(found, **{**own, **given}), examples)
+    shown = _as_dict(task(result, **{**own, **given}), examples)
     if json:
         print_json(shown)
     else:
@@ -127,8 +127,8 @@ def _summary(kind: type) -> str:
 
 def _meanings(kind: type) -> dict[str, str]:
     """The meaning of each attribute, from the docstrings of a class and its bases."""
-    found: dict[str, str] = {}
+    result: dict[str, str] = {}
     for base in reversed(kind.__mro__):
         text = inspect.cleandoc(base.__doc__ or "").partition("Attributes:\n")[2]
-        found |= {name: " ".join(said.split()) for name, said in ATTRIBUTE.findall(text)}
-    return found
+        result |= {name: " ".join(said.split()) for name, said in ATTRIBUTE.findall(text)}
+    return result

@@ -132,10 +132,12 @@ def _state(traces: TraceSet, row: int) -> dict[str, Any]:
 
 
 def _print_states(states: list[dict[str, Any]]) -> None:
-    for one in states:
-        read = "  ".join(f"{name} {_shown(value)}" for name, value in one["read"].items())
-        written = ", ".join(f"{name} := {_shown(value)}" for name, value in one["written"].items())
-        print(f"{one['count']:>10,}  {read}  ->  {written or 'nothing'}")
+    for state in states:
+        read = "  ".join(f"{name} {_shown(value)}" for name, value in state["read"].items())
+        written = ", ".join(
+            f"{name} := {_shown(value)}" for name, value in state["written"].items()
+        )
+        print(f"{state['count']:>10,}  {read}  ->  {written or 'nothing'}")
 
 
 def _shown(value: Any) -> str:

@@ -131,8 +131,8 @@ def compare_interpreters(
     if one == other:
         return None
     if isinstance(one, str) or isinstance(other, str):
-        expected, found = (run if isinstance(run, str) else "no error" for run in (one, other))
-        return Difference(tuple(tokens), 0, -1, "the error", expected, found, BATCHED)
+        expected, result = (run if isinstance(run, str) else "no error" for run in (one, other))
+        return Difference(tuple(tokens), 0, -1, "the error", expected, result, BATCHED)
     assert one.trace is not None
     assert other.trace is not None
     pairs = zip(one.trace.layers, other.trace.layers, strict=False)
@@ -191,7 +191,7 @@ def compare(
     quick = run_model(model, numbers, layers=layers)
     lengths = torch.tensor([len(row) for row in numbers])
     longest = max(map(len, numbers), default=0)
-    found: list[tuple[int, int, int, Difference]] = []
+    result: list[tuple[int, int, int, Difference]] = []
     most = max(expected.layers, default=0)
     for layer, stage, rows, stream in watched:
         if layer > most:
@@ -209,13 +209,13 @@ def compare(
             mine = _codes(program, name, flat, slot, longest, model.config.dtype)
             wrong = _wrong(program, name, codes, mine, owners, set(rows.tolist()))
             for place in wrong:
-                found.append(
+                result.append(
                     _difference(program, expected, layer, name, place, codes, mine, owners)
                 )
-    if not found:
-        found = _endings(program, expected, run.layers, run.outputs)
-        found += _endings(program, expected, quick.layers, quick.outputs)
-    return min(found, key=lambda item: item[:3])[3] if found else None
+    if not result:
+        result = _endings(program, expected, run.layers, run.outputs)
+        result += _endings(program, expected, quick.layers, quick.outputs)
+    return min(result, key=lambda item: item[:3])[3] if result else None
 
 
 def _codes(
@@ -286,15 +286,15 @@ def _difference(
 def _endings(
     program: Program, expected: BatchRun, layers: list[int], outputs: list[tuple[int, ...]]
 ) -> list[tuple[int, int, int, Difference]]:
-    found = []
+    result = []
     for row, tokens in enumerate(expected.tokens):
         if layers[row] != expected.layers[row]:
             made = Difference(
                 tokens, layers[row], 0, "number of layers", expected.layers[row], layers[row]
             )
-            found.append((len(tokens), layers[row], 0, made))
+            result.append((len(tokens), layers[row], 0, made))
         elif outputs[row] != expected.outputs[row]:
             output = program.definition.output
             made = Difference(tokens, layers[row], 0, output, expected.outputs[row], outputs[row])
-            found.append((len(tokens), layers[row], 0, made))
-    return found
+            result.append((len(tokens), layers[row], 0, made))
+    return result

@@ -124,11 +124,11 @@ class Lowering(Terms):
         by_value: dict[Any, tuple[Any, set[Any]]] = {}
         for value in self.variables[name].range.values:
             try:
-                found = evaluate(node, {name: value})
+                result = evaluate(node, {name: value})
             except Exception:
                 continue
-            by_value.setdefault(value_key(found), (found, set()))[1].add(value)
-        pairs = [({name: frozenset(values)}, found) for found, values in by_value.values()]
+            by_value.setdefault(value_key(result), (result, set()))[1].add(value)
+        pairs = [({name: frozenset(values)}, result) for result, values in by_value.values()]
         return self._cases(variable, pairs)
 
     def _cases(self, variable: str, pairs: list[tuple[Cube, Any]]) -> Cases:
@@ -159,10 +159,10 @@ class Lowering(Terms):
         changes: list[tuple[int, int]] = []
         for number in range(low, high + 1):
             try:
-                found: Any = number
+                result: Any = number
                 for function in outer:
-                    found = function(found)
-                code = range_.codes[range_.store(found)]
+                    result = function(result)
+                code = range_.codes[range_.store(result)]
             except Exception:
                 continue  # the step fails there
             if not changes or changes[-1][1] != code:
@@ -243,7 +243,7 @@ class Lowering(Terms):
     ) -> list[tuple[Conjunction, int, list[tuple[int, Conjunction]]]]:
         """Each case with the old values that it changes, and the condition that names each."""
         values = self.whole[variable].range.values
-        found = []
+        result = []
         for both, code in cases:
             olds = self._old_codes(variable, both)
             changed = []
@@ -251,8 +251,8 @@ class Lowering(Terms):
                 named = both.both(Conjunction({variable: frozenset([values[old]])}))
                 if old != code and named is not None:
                     changed.append((old, both if len(olds) == 1 else named))
-            found.append((both, code, changed))
-        return found
+            result.append((both, code, changed))
+        return result
 
 
 def _peeled(node: Expression) -> tuple[Expression, list[Callable[[Any], Any]]]:

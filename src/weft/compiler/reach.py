@@ -88,14 +88,14 @@ def _grow(problem: Problem, values: dict[str, set[Any]]) -> None:
     round_ = 0
     while True:
         round_ += 1
-        before = {name: len(found) for name, found in values.items()}
+        before = {name: len(result) for name, result in values.items()}
         for name in problem.variables:
             if name in problem.program.heads:
                 _grow_head(problem, name, values)
         limited = {n: restricted(v, frozenset(values[n])) for n, v in problem.variables.items()}
         for name in written:
             values[name] |= _writable(name, updates.values[name], limited, problem)
-        grown = [name for name, found in values.items() if len(found) > before[name]]
+        grown = [name for name, result in values.items() if len(result) > before[name]]
         if not grown:
             return
         if round_ >= ROUNDS:

@@ -54,8 +54,8 @@ class Conjunction:
         return Conjunction(atoms, (*mine, *(i for i in other.indicators if i not in mine)))
 
 
-FEW = 2
-"""Up to so many cubes are guards rather than thresholds."""
+MAX_CUBES = 2
+"""A condition of at most this many cubes becomes guards rather than a threshold."""
 
 SMALL = 4096
 """Up to so many states are looked at one by one."""
@@ -78,11 +78,11 @@ class Terms:
 
     def condition(self, guard: Iterable[tuple[Expression, bool]]) -> list[Conjunction]:
         """All tests of a guard, as conditions that exclude each other; none if it cannot hold."""
-        found = [Conjunction()]
+        result = [Conjunction()]
         for test, held in guard:
-            pairs = ((one, part) for one in found for part in self.test(test, held))
-            found = [both for one, part in pairs if (both := one.both(part)) is not None]
-        return found
+            pairs = ((one, part) for one in result for part in self.test(test, held))
+            result = [both for one, part in pairs if (both := one.both(part)) is not None]
+        return result
 
     def test(self, node: Expression, held: bool) -> list[Conjunction]:
         """One test, as conditions that exclude each other; none if it never comes out so."""
@@ -114,7 +114,7 @@ class Terms:
             cubes = self._cubes(node, lambda result: truth(result) is held)
         except WeftError:
             return None  # it depends on a head in a way that only sums can express
-        return [Conjunction(dict(cube)) for cube in cubes] if len(cubes) <= FEW else None
+        return [Conjunction(dict(cube)) for cube in cubes] if len(cubes) <= MAX_CUBES else None
 
     def small(self, node: Expression) -> bool:
         """Whether all states that an expression depends on can be looked at."""
@@ -191,8 +191,8 @@ class Terms:
         A head that selected several positions leaves a mixture in its slot, so no unit may depend
         on a head where the step does not read it.
         """
-        found = decision(node, self.variables, heads_last=True)
-        for guard, _ in found.ways(found.root):
+        result = decision(node, self.variables, heads_last=True)
+        for guard, _ in result.ways(result.root):
             for name, values in guard:
                 if UNDEFINED in values and not self._at_most_one(name):
                     raise WeftError(
@@ -200,7 +200,7 @@ class Terms:
                         subject=self.problem.program.name,
                         remedy=f"Test what makes sure of '{name}' in an `if` of its own first",
                     )
-        return found
+        return result
 
     def _at_most_one(self, head: str) -> bool:
         offsets = self.problem.program.heads[head].offsets
@@ -247,12 +247,12 @@ class Terms:
         weights: dict[Any, int] = {}
         for value in self.variables[name].range.values:
             try:
-                found = evaluate(node, {name: value})
+                result = evaluate(node, {name: value})
             except Exception:
                 continue  # a value at which the step fails
-            if not isinstance(found, int):
+            if not isinstance(result, int):
                 return None
-            weights[value] = int(found)
+            weights[value] = int(result)
         return self._weighted(name, weights)
 
     def _weighted(self, name: str, weights: dict[Any, int]) -> Sum:

@@ -77,8 +77,12 @@ def _check_member(shown: str, base: type, name: str, wanted: Any, given: Any) ->
     if not isinstance(given, FunctionType):
         return
     parameters = inspect.signature(wanted).parameters.values()
-    by_place = [one.name for one in parameters if one.kind is not one.KEYWORD_ONLY]
-    by_name = {one.name: None for one in parameters if one.kind is one.KEYWORD_ONLY}
+    by_place = [
+        parameter.name for parameter in parameters if parameter.kind is not parameter.KEYWORD_ONLY
+    ]
+    by_name = {
+        parameter.name: None for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY
+    }
     try:
         inspect.signature(given).bind(*by_place, **by_name)
     except TypeError:
@@ -94,7 +98,7 @@ def check_arguments(text: str, value: type, arguments: Mapping[str, Any]) -> Non
     """Refuse arguments that a constructor does not take, before it runs."""
     constructor: Any = vars(value).get("__init__", value.__init__)  # type: ignore[misc]
     takes = inspect.signature(constructor if constructor is not object.__init__ else lambda self: 0)
-    shown = ", ".join(str(one) for one in list(takes.parameters.values())[1:])
+    shown = ", ".join(str(parameter) for parameter in list(takes.parameters.values())[1:])
     try:
         takes.bind(None, **arguments)
     except TypeError as error:
@@ -119,7 +123,8 @@ def _signature(function: Any) -> str:
     except (TypeError, ValueError):
         return "(...)"
     plain = [
-        one.replace(annotation=inspect.Parameter.empty) for one in signature.parameters.values()
+        parameter.replace(annotation=inspect.Parameter.empty)
+        for parameter in signature.parameters.values()
     ]
     shown = signature.replace(parameters=plain, return_annotation=inspect.Signature.empty)
     return str(shown)

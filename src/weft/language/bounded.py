@@ -109,19 +109,19 @@ def has_loop(code: CodeType) -> bool:
 @lru_cache(maxsize=4096)
 def self_loops(code: CodeType) -> frozenset[int]:
     """Where an instruction jumps to itself, as `while True: pass` on one line; no line passes."""
-    found = dis.get_instructions(code)
-    return frozenset(i.offset for i in found if "BACKWARD" in i.opname and i.argval == i.offset)
+    result = dis.get_instructions(code)
+    return frozenset(i.offset for i in result if "BACKWARD" in i.opname and i.argval == i.offset)
 
 
 def reaches_loop(function: Any) -> bool:
     """Whether a function, or anything that it or its helpers name, has a loop."""
-    return any(_has_loop(found) for found in reachable([function]))
+    return any(_has_loop(result) for result in reachable([function]))
 
 
 def code_reaches_loop(code: CodeType, names: Mapping[str, Any]) -> bool:
     """Whether code that runs where names stand for these things reaches a loop."""
-    found = reachable(_mentioned(code, names, None))
-    return any(map(has_loop, _codes(code))) or any(map(_has_loop, found))
+    result = reachable(_mentioned(code, names, None))
+    return any(map(has_loop, _codes(code))) or any(map(_has_loop, result))
 
 
 def _has_loop(function: FunctionType) -> bool:
@@ -134,9 +134,9 @@ def check_can_end(owner: str, function: Any) -> None:
     A builtin would not return from an iterator without an end, and a handler of everything in a
     loop would catch `EndlessLoop` and go on.
     """
-    for found in reachable([function]):
-        source = function_source(found)
-        if source is None or (found.__module__ or "").split(".")[0] in sys.stdlib_module_names:
+    for result in reachable([function]):
+        source = function_source(result)
+        if source is None or (result.__module__ or "").split(".")[0] in sys.stdlib_module_names:
             continue
         for place, why in _swallowing(source.node):
             raise WeftError(
@@ -149,7 +149,7 @@ def check_can_end(owner: str, function: Any) -> None:
         sizes = {id(call.func): len(call.args) + len(call.keywords) for call in calls}
         for node in ast.walk(source.node):
             if isinstance(node, (ast.Name, ast.Attribute)):
-                if _is_endless(resolve(found, node), sizes.get(id(node))):
+                if _is_endless(resolve(result, node), sizes.get(id(node))):
                     raise WeftError(
                         f"{ast.unparse(node)} may have no end",
                         subject=f"{owner}.step",
@@ -167,8 +167,8 @@ def _swallowing(root: ast.AST) -> Iterator[tuple[ast.AST, str]]:
             runs = (ast.For, ast.While, ast.Call, ast.comprehension)
             if node is loop or not isinstance(node, (ast.Try, ast.TryStar, ast.With)):
                 continue
-            inside = [found for part in node.body for found in ast.walk(part)]
-            if not any(isinstance(found, runs) for found in inside):
+            inside = [result for part in node.body for result in ast.walk(part)]
+            if not any(isinstance(result, runs) for result in inside):
                 continue
             if isinstance(node, ast.With):
                 yield node, "`with`"
@@ -176,8 +176,8 @@ def _swallowing(root: ast.AST) -> Iterator[tuple[ast.AST, str]]:
             for handler in node.handlers:
                 if handler.type is None or "BaseException" in ast.unparse(handler.type):
                     yield handler, "an `except` of everything"
-            last = [found for part in node.finalbody for found in ast.walk(part)]
-            if any(isinstance(found, (ast.Return, ast.Break, ast.Continue)) for found in last):
+            last = [result for part in node.finalbody for result in ast.walk(part)]
+            if any(isinstance(result, (ast.Return, ast.Break, ast.Continue)) for result in last):
                 yield node.finalbody[0], "a jump out of `finally`"
 
 
@@ -239,12 +239,12 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
 
 def _mentioned(code: CodeType, names: Mapping[str, Any], owner: Any) -> list[Any]:
     """What names in a piece of code stand for; of modules and of `self`, the attributes named."""
-    found = []
+    result = []
     for part in _codes(code):
         mentioned = (*part.co_names, *part.co_freevars)
         things = [names[name] for name in mentioned if name in names]
         modules = [thing for thing in things if isinstance(thing, ModuleType)]
         for holder in [*modules, *([] if owner is None else [owner])]:
             things += [inspect.getattr_static(holder, name, None) for name in mentioned]
-        found += things
-    return found
+        result += things
+    return result

@@ -95,8 +95,8 @@ def attribute_location(
     for node in ast.walk(tree):
         if isinstance(node, ast.ClassDef) and node.name == owner:
             if node.lineno <= places[0].line <= (node.end_lineno or node.lineno):
-                found = _assignment(node, attribute)
-                return Location(file, found or places[0].line)
+                result = _assignment(node, attribute)
+                return Location(file, result or places[0].line)
     return None
 
 
@@ -304,9 +304,9 @@ class _Checker:
             )
 
     def head_range(self, head: str, value: str, output: Any) -> Range:
-        found = self.range_of(value)
+        result = self.range_of(value)
         if output is None:
-            return found
+            return result
         if not isinstance(output, VariableDeclaration) or id(output) in self.names:
             raise self.error(
                 head,
@@ -314,17 +314,17 @@ class _Checker:
                 "Write output=weft.number(buckets) or output=weft.var(n); the head's own name is "
                 "the name of its output",
             )
-        if type(output.range) is not type(found):
+        if type(output.range) is not type(result):
             raise self.error(
                 head,
-                f"its value '{value}' is {_KIND[type(found)]}, its output "
+                f"its value '{value}' is {_KIND[type(result)]}, its output "
                 f"{_KIND[type(output.range)]}",
                 "Give value and output the same kind",
             )
-        if isinstance(found, Categorical) and len(output.range) < len(found):
+        if isinstance(result, Categorical) and len(output.range) < len(result):
             raise self.error(
                 head,
-                f"its value '{value}' has {len(found)} values, its output {len(output.range)}",
+                f"its value '{value}' has {len(result)} values, its output {len(output.range)}",
                 "Give the output at least as many values as the value has",
             )
         return output.range

@@ -85,10 +85,10 @@ class Decision:
 
     def _result(self, value: Any) -> int:
         key = value_key(value)
-        found = self._results.get(key)
-        if found is None:
-            found = self._results[key] = self._new(BOTTOM, value)
-        return found
+        result = self._results.get(key)
+        if result is None:
+            result = self._results[key] = self._new(BOTTOM, value)
+        return result
 
     def _new(self, level: int, content: Any) -> int:
         self._levels.append(level)
@@ -102,10 +102,10 @@ class Decision:
         if len(different) <= 1:
             return different.pop() if different else self.failed
         key = (level, children)
-        found = self._nodes.get(key)
-        if found is None:
-            found = self._nodes[key] = self._new(level, children)
-        return found
+        result = self._nodes.get(key)
+        if result is None:
+            result = self._nodes[key] = self._new(level, children)
+        return result
 
     def _below(self, node: int, level: int, edge: int) -> int:
         return self._content[node][edge] if self._levels[node] == level else node
@@ -115,10 +115,10 @@ class Decision:
 
         A lazy function may succeed although an argument fails, so its arguments are exact.
         """
-        found = self._diagrams.get((id(node), exact))
-        if found is None:
-            found = self._diagrams[id(node), exact] = self._make(node, exact)
-        return found
+        result = self._diagrams.get((id(node), exact))
+        if result is None:
+            result = self._diagrams[id(node), exact] = self._make(node, exact)
+        return result
 
     def _make(self, node: Expression, exact: bool) -> int:
         match node:
@@ -146,16 +146,16 @@ class Decision:
 
     def _apply(self, node: Apply, arguments: tuple[int, ...], exact: bool) -> int:
         key = (id(node), arguments, exact)
-        found = self._memo.get(key)
-        if found is not None:
-            return found
+        result = self._memo.get(key)
+        if result is not None:
+            return result
         if self.failed in arguments and not node.lazy:
             return self.failed
         level = min((self._levels[argument] for argument in arguments), default=BOTTOM)
         if level == BOTTOM:
-            found = self._call(node, [self._content[argument] for argument in arguments])
+            result = self._call(node, [self._content[argument] for argument in arguments])
         else:
-            found = self._node(
+            result = self._node(
                 level,
                 tuple(
                     self._apply(node, tuple(self._below(a, level, edge) for a in arguments), exact)
@@ -163,8 +163,8 @@ class Decision:
                 ),
                 exact,
             )
-        self._memo[key] = found
-        return found
+        self._memo[key] = result
+        return result
 
     def _call(self, node: Apply, values: list[Any]) -> int:
         try:
@@ -180,10 +180,10 @@ class Decision:
             return then
         parts = (test, then, otherwise)
         key = (*parts, exact)
-        found = self._memo.get(key)
-        if found is None:
+        result = self._memo.get(key)
+        if result is None:
             level = min(self._levels[node] for node in parts)
-            found = self._memo[key] = self._node(
+            result = self._memo[key] = self._node(
                 level,
                 tuple(
                     self._choose(
@@ -196,7 +196,7 @@ class Decision:
                 ),
                 exact,
             )
-        return found
+        return result
 
     # Reading
 
@@ -218,7 +218,7 @@ class Decision:
         for value, child in zip(values, self._content[node], strict=True):
             if child != self.failed:
                 below.setdefault(child, []).append(value)
-        return {child: tuple(found) for child, found in below.items()}
+        return {child: tuple(result) for child, result in below.items()}
 
     def results(self) -> Iterator[Any]:
         """Each result that occurs in some state, once; includes `FAILED` if the step can fail."""
@@ -278,15 +278,15 @@ def decision(
     order = reads(node)
     if heads_last:
         order.sort(key=lambda name: variables[name].is_head)
-    found = Decision(order, variables)
-    found.root = found._of(node)
-    return found
+    result = Decision(order, variables)
+    result.root = result._of(node)
+    return result
 
 
 def fails_everywhere(node: Expression, variables: Mapping[str, Variable]) -> bool:
     """Whether an expression fails in every state."""
-    found = Decision(reads(node), variables)
-    return found._of(node, exact=True) == found.failed
+    result = Decision(reads(node), variables)
+    return result._of(node, exact=True) == result.failed
 
 
 class Diagram(Decision):
@@ -318,17 +318,17 @@ class Diagram(Decision):
 
     def _stored(self, node: int, where: Location) -> int:
         key = (node, where)
-        found = self._memo.get(key)
-        if found is None:
+        result = self._memo.get(key)
+        if result is None:
             if self._levels[node] == BOTTOM:
-                found = self._store(self._content[node], where)
+                result = self._store(self._content[node], where)
             else:
                 children = self._content[node]
-                found = self._node(
+                result = self._node(
                     self._levels[node], tuple(self._stored(child, where) for child in children)
                 )
-            self._memo[key] = found
-        return found
+            self._memo[key] = result
+        return result
 
     def _store(self, value: Any, where: Location) -> int:
         if value is FAILED:
@@ -364,15 +364,15 @@ class Diagram(Decision):
 
     def _ends(self, node: int, counted: dict[int, Counter[Any]]) -> Counter[Any]:
         """The number of paths to each new value."""
-        found = counted.get(node)
-        if found is None:
-            found = counted[node] = Counter()
+        result = counted.get(node)
+        if result is None:
+            result = counted[node] = Counter()
             if self._levels[node] != BOTTOM:
                 for child in self.edges(node):
-                    found.update(self._ends(child, counted))
+                    result.update(self._ends(child, counted))
             elif node not in (self.keep, self.failed):
-                found[self._content[node].value] = 1
-        return found
+                result[self._content[node].value] = 1
+        return result
 
     def find(self, state: Mapping[str, Any]) -> Path | None:
         """The path that a state takes; None if the variable keeps its value."""

@@ -120,10 +120,10 @@ class Expressions:
         self.false = self.constant(False)
 
     def _share(self, key: tuple[Any, ...], make: Callable[[], Expression]) -> Any:
-        found = self._known.get(key)
-        if found is None:
-            found = self._known[key] = make()
-        return found
+        result = self._known.get(key)
+        if result is None:
+            result = self._known[key] = make()
+        return result
 
     def constant(self, value: Any) -> Constant:
         """A constant."""
@@ -308,8 +308,8 @@ def evaluate(node: Expression, state: Mapping[str, Any], memo: dict[int, Any] | 
     memo = {} if memo is None else memo
     if id(node) in memo:
         return memo[id(node)]
-    found = memo[id(node)] = _evaluate(node, state, memo)
-    return found
+    result = memo[id(node)] = _evaluate(node, state, memo)
+    return result
 
 
 @contextmanager

@@ -85,11 +85,11 @@ class _Decision:
             allowed = frozenset(rule for rule in left - free if value in self.guards[rule][name])
             if allowed:
                 groups.setdefault(allowed | free, []).append(value)
-        found = self._decide(level + 1, free)
+        result = self._decide(level + 1, free)
         for allowed, values in groups.items():
             test = self.make.apply(Among(frozenset(values)), self.make.read(name), lazy=True)
-            found = self.make.choice(test, self._decide(level + 1, allowed), found)
-        return found
+            result = self.make.choice(test, self._decide(level + 1, allowed), result)
+        return result
 
     def _outcome(self, left: list[int]) -> Expression:
         first, *others = (self.rules[rule] for rule in left)

@@ -121,10 +121,10 @@ class RuleSet:
 
     def transitions(self, state: Mapping[str, Any]) -> tuple[Rule, ...]:
         """The rules that hold in a state, without resets."""
-        found = []
+        result = []
         for name, value in state.items():
-            found += [rule for rule in self._by_old.get((name, value), ()) if rule.holds(state)]
-        return tuple(found)
+            result += [rule for rule in self._by_old.get((name, value), ()) if rule.holds(state)]
+        return tuple(result)
 
     @cached_property
     def _by_old(self) -> dict[tuple[str, Any], list[Rule]]:
@@ -224,8 +224,8 @@ class DerivedRules(RuleSet):
         return counts | dict(Counter(rule.variable for rule in self.resets))
 
     def transitions(self, state: Mapping[str, Any]) -> tuple[Rule, ...]:
-        found = ((diagram.target, diagram.find(state)) for diagram in self.diagrams)
-        return tuple(_rule(target, path) for target, path in found if path is not None)
+        result = ((diagram.target, diagram.find(state)) for diagram in self.diagrams)
+        return tuple(_rule(target, path) for target, path in result if path is not None)
 
 
 def _rule(target: str, path: Path) -> Rule:

@@ -209,8 +209,8 @@ class _Search:
 
     def _is_state(self, node: ast.AST | None, scope: _Scope) -> bool:
         """Whether an expression is the state under one of its names."""
-        found = list(self._origins(node, scope))
-        return bool(found) and all(found)
+        result = list(self._origins(node, scope))
+        return bool(result) and all(result)
 
     def _origins(self, node: ast.AST | None, scope: _Scope) -> Iterator[bool]:
         """For each thing that an expression may be, whether that is the state."""
@@ -283,8 +283,8 @@ class _Search:
         home = scope.home(node.id) if isinstance(node, ast.Name) else None
         if home is None or not isinstance(node, ast.Name):
             return []
-        found = [self._local_functions(bound, home) for bound in self._bound(home, node.id)]
-        return [function for functions in found for function in functions]
+        result = [self._local_functions(bound, home) for bound in self._bound(home, node.id)]
+        return [function for functions in result for function in functions]
 
     def _outer_functions(self, node: ast.AST | None, scope: _Scope) -> Iterator[Any]:
         """The objects from outside that an expression surely or possibly is."""
@@ -301,15 +301,15 @@ class _Search:
                 for item in items:
                     yield from self._outer_functions(item, scope)
             case ast.Attribute(value=owner, attr=attribute):
-                for found in self._outer_functions(owner, scope):
-                    if hasattr(found, attribute):
-                        yield getattr(found, attribute)
+                for result in self._outer_functions(owner, scope):
+                    if hasattr(result, attribute):
+                        yield getattr(result, attribute)
             case ast.Constant(value=value):
                 yield value
             case ast.Name():
-                found = resolve(self.function, node)
-                if found is not None:
-                    yield found
+                result = resolve(self.function, node)
+                if result is not None:
+                    yield result
 
     # Uses
 

@@ -95,11 +95,11 @@ class Updates:
     def _of(self, name: str) -> list[Update]:
         """The updates of one variable."""
         if name not in self._known:
-            found = list(islice(self._flatten(name, self.values[name], ()), MAX_UPDATES + 1))
-            if len(found) > MAX_UPDATES:
+            result = list(islice(self._flatten(name, self.values[name], ()), MAX_UPDATES + 1))
+            if len(result) > MAX_UPDATES:
                 where = self.variables[name].where
-                found = [Update((), name, self.values[name], where, whole=True)]
-            self._known[name] = found
+                result = [Update((), name, self.values[name], where, whole=True)]
+            self._known[name] = result
         return self._known[name]
 
     @cached_property

@@ -367,9 +367,9 @@ def check_weights(file: Path, config: TransformerConfig, remedy: str = AGAIN) ->
     with torch.device("meta"):
         wanted = build_model(config).state_dict()
     for name, tensor in wanted.items():
-        found = header.get(name)
-        if found != (tuple(tensor.shape), tensor.dtype):
-            what = "missing" if found is None else f"{found[0]} {found[1]}"
+        result = header.get(name)
+        if result != (tuple(tensor.shape), tensor.dtype):
+            what = "missing" if result is None else f"{result[0]} {result[1]}"
             raise WeftError(
                 f"{file} does not fit its config: {name} is {what}, not {tuple(tensor.shape)} "
                 f"{tensor.dtype}",

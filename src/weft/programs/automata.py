@@ -81,10 +81,10 @@ class Dfa(weft.Program):
 
     def hopeful_states(self) -> set[int]:
         """The states from which an accepting one can be reached."""
-        found = set(self.accepting)
+        result = set(self.accepting)
         for _ in self.table:
-            found |= {state for state, row in enumerate(self.table) if found & set(row)}
-        return found
+            result |= {state for state, row in enumerate(self.table) if result & set(row)}
+        return result
 
     def task(self, tokens: Sequence[Any]) -> bool:
         """The state that the table gives, letter by letter."""

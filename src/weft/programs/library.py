@@ -91,8 +91,8 @@ def program(name: str) -> Program:
     """
     named = reference(name)
     if not named.in_file and named.path in LIBRARY:
-        found: Any = LIBRARY[named.path].load()
+        result: Any = LIBRARY[named.path].load()
     else:
-        found = find("program", name, LIBRARY)
-    made: Program = make("program", name, found)
+        result = find("program", name, LIBRARY)
+    made: Program = make("program", name, result)
     return made

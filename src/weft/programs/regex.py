@@ -100,10 +100,10 @@ class RegexParser:
         if not self.follows("["):
             return {self.letter()}
         others = self.follows("^")
-        found = self.span()
+        result = self.span()
         while not self.follows("]"):
-            found |= self.span()
-        return set(self.letters) - found if others else found
+            result |= self.span()
+        return set(self.letters) - result if others else result
 
     def span(self) -> set[str]:
         """`a` or `a-f`, inside a class."""
@@ -111,28 +111,30 @@ class RegexParser:
         high = self.letter() if self.follows("-") else low
         if high < low:
             raise self.wrong(f"{high} comes before {low}")
-        found = {chr(code) for code in range(ord(low), ord(high) + 1)}
-        self.named |= found
-        return found
+        result = {chr(code) for code in range(ord(low), ord(high) + 1)}
+        self.named |= result
+        return result
 
     def letter(self) -> str:
         """A literal letter."""
         escaped = self.follows("\\")
-        found = self.text[self.place : self.place + 1]
-        if not found:
+        result = self.text[self.place : self.place + 1]
+        if not result:
             raise self.wrong("it ends too early")
-        if escaped != (found in SIGNS):
-            meant = f"as a letter it is \\{found}" if not escaped else "only signs have a backslash"
-            raise self.wrong(f"{found} is not expected; {meant}")
+        if escaped != (result in SIGNS):
+            meant = (
+                f"as a letter it is \\{result}" if not escaped else "only signs have a backslash"
+            )
+            raise self.wrong(f"{result} is not expected; {meant}")
         self.place += 1
-        self.named.add(found)
-        return found
+        self.named.add(result)
+        return result
 
     def follows(self, sign: str) -> bool:
         """Whether this sign comes next; if so, it is consumed."""
-        found = self.text.startswith(sign, self.place)
-        self.place += found
-        return found
+        result = self.text.startswith(sign, self.place)
+        self.place += result
+        return result
 
     def state(self) -> int:
         """A new state."""
@@ -189,14 +191,14 @@ def _after(edges: list[Edge], states: Collection[int], letter: str) -> set[int]:
 
 def _closure(edges: list[Edge], states: Iterable[int]) -> frozenset[int]:
     """These states and all that are reachable by empty transitions."""
-    found = set(states)
-    waiting = list(found)
+    result = set(states)
+    waiting = list(result)
     while waiting:
         state = waiting.pop()
-        new = {e.end for e in edges if e.begin == state and e.letters is None} - found
-        found |= new
+        new = {e.end for e in edges if e.begin == state and e.letters is None} - result
+        result |= new
         waiting += new
-    return frozenset(found)
+    return frozenset(result)
 
 
 def smallest(table: Table, accepting: Collection[int]) -> tuple[Table, list[int]]:

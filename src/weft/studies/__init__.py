@@ -17,7 +17,7 @@ from weft.studies.study import Picture, Row, Scale, Study
 from weft.studies.verdicts.stages import Stage
 from weft.studies.verdicts.verdict import Verdict, verdict
 
-STUDIES = {one.name: one for one in (PARITY, SCAN)}
+STUDIES = {study_.name: study_ for study_ in (PARITY, SCAN)}
 
 __all__ = [
     "STUDIES",

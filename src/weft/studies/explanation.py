@@ -131,8 +131,8 @@ class RuleExplanation:
         pairs = list(zip(units.kinds, units.reading.rules, strict=True))
         for kind, word in KINDS.items():
             rules = [
-                f"{found.rule.show(variables)}   [{_unit_list(found.units)}]"
-                for which, found in pairs
+                f"{result.rule.show(variables)}   [{_unit_list(result.units)}]"
+                for which, result in pairs
                 if which == kind
             ]
             yield from _limited(word, rules, limit)
@@ -167,7 +167,7 @@ def _unit_summary(rules: int, units: UnitDistance) -> Iterator[tuple[str, str]]:
         f"{rules:,} fire: {units.recovered:,} extracted, {units.alike:,} alike, "
         f"{len(units.missing):,} missing; {units.extra:,} extra",
     )
-    used = {unit for found in reading.rules for unit in found.units}
+    used = {unit for result in reading.rules for unit in result.units}
     reasons: Counter[str] = Counter()
     for unread in reading.unread:
         reasons[unread.why] += len(unread.units)
@@ -203,8 +203,8 @@ def _units_as_dict(program: Program, units: UnitDistance) -> dict[str, Any]:
         "alike": units.alike,
         "extra": units.extra,
         "read": [
-            {"rule": found.rule.show(variables), "kind": kind, "units": found.units}
-            for kind, found in zip(units.kinds, reading.rules, strict=True)
+            {"rule": result.rule.show(variables), "kind": kind, "units": result.units}
+            for kind, result in zip(units.kinds, reading.rules, strict=True)
         ],
         "missing": [rule.show(variables) for rule in units.missing],
         "no_rule": [{"units": unread.units, "why": unread.why} for unread in reading.unread],

@@ -169,8 +169,8 @@ def _machine(place: Mapping[str, Any]) -> str:
 
 def _collected(study: Study, row: Row, runs: list[Run]) -> Line:
     ended = [run for run in runs if run.status in GOOD]
-    tables = [one for run in ended for one in _predictions(study, run)]
-    axes = sorted({axis for one in tables for axis in one.batch.axes})
+    tables = [table for run in ended for table in _predictions(study, run)]
+    axes = sorted({axis for table in tables for axis in table.batch.axes})
     results = [run.result for run in runs]
     return Line(
         labels=row.labels,
@@ -203,8 +203,8 @@ def _chosen(table: Predictions) -> Bools:
 def _binary(tables: Sequence[Predictions]) -> bool:
     """Whether every example has one target, which is 0 or 1."""
     return all(
-        one.batch.targets.max() <= 1 and ((one.batch.targets >= 0).sum(1) == 1).all()
-        for one in tables
+        table.batch.targets.max() <= 1 and ((table.batch.targets >= 0).sum(1) == 1).all()
+        for table in tables
     )
 
 
@@ -214,5 +214,5 @@ def _curve(
     """How often `value` holds at every value of an axis, over splits and runs."""
     if not tables:
         return {}
-    values = np.concatenate([one.batch.axes[axis] for one in tables])
-    return group_by(values, np.concatenate([value(one) for one in tables]))
+    values = np.concatenate([table.batch.axes[axis] for table in tables])
+    return group_by(values, np.concatenate([value(table) for table in tables]))

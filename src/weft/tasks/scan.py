@@ -177,10 +177,10 @@ def read(folder: Path, split: str) -> scan_splits.ScanSplit:
     train, test, dev = (folder / f"tasks_{part}_{split}.txt" for part in ("train", "test", "dev"))
     if split != "simple" and not _there(train):
         return scan_splits.mcd_split(folder / f"{split}.json", folder / "tasks.txt")
-    found = scan_splits.read_split(train, test)
+    result = scan_splits.read_split(train, test)
     developed = scan_splits.read_examples(dev) if _there(dev) else []
     return scan_splits.ScanSplit(
-        found.train, found.test, tuple(command for command, _ in developed)
+        result.train, result.test, tuple(command for command, _ in developed)
     )
 
 

@@ -116,20 +116,20 @@ def checkpoints(folder: Path) -> list[Path]:
 
 def newest_step(folder: Path) -> int:
     """The step of the newest checkpoint of a run; 0 if there is none."""
-    found = checkpoints(folder)
-    return int(found[-1].name.removeprefix(PREFIX)) if found else 0
+    result = checkpoints(folder)
+    return int(result[-1].name.removeprefix(PREFIX)) if result else 0
 
 
 def load(folder: Path) -> tuple[RunState, Files] | None:
     """The newest checkpoint of a run; None if there is none."""
-    found = checkpoints(folder)
-    if not found:
+    result = checkpoints(folder)
+    if not result:
         return None
-    path = found[-1] / "state.json"
+    path = result[-1] / "state.json"
     state = from_plain(RunState, read_json(path, AGAIN), str(path), AGAIN)
-    files = {file.stem: _tensors(file) for file in found[-1].glob("*.safetensors")}
+    files = {file.stem: _tensors(file) for file in result[-1].glob("*.safetensors")}
     if "model" not in files:
-        raise WeftError(f"{found[-1]} has no model.safetensors", remedy=AGAIN)
+        raise WeftError(f"{result[-1]} has no model.safetensors", remedy=AGAIN)
     return state, files
 
 

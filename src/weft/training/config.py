@@ -259,7 +259,7 @@ class TrainingConfig:
 
     def as_dict(self) -> dict[str, Any]:
         """The config as plain values, for JSON; without `supervision` if that is by answers."""
-        plain = {one.name: getattr(self, one.name) for one in fields(self)}
+        plain = {entry.name: getattr(self, entry.name) for entry in fields(self)}
         if self.supervision == ANSWERS:
             del plain["supervision"]
         if not self.code:

@@ -80,7 +80,7 @@ class _Graph:
 
 def _static(batch: Any) -> Any:
     """A copy of a batch in memory of its own; the number of targets becomes a tensor."""
-    tensors = {one.name: getattr(batch, one.name) for one in fields(batch)}
+    tensors = {entry.name: getattr(batch, entry.name) for entry in fields(batch)}
     own = {name: value.clone() for name, value in tensors.items() if isinstance(value, Tensor)}
     if "target_count" in tensors:
         count = float(tensors["target_count"])
@@ -89,5 +89,5 @@ def _static(batch: Any) -> Any:
 
 
 def _shape(batch: Any) -> Shape:
-    values = [getattr(batch, one.name) for one in fields(batch)]
+    values = [getattr(batch, entry.name) for entry in fields(batch)]
     return tuple(tuple(v.shape) if isinstance(v, Tensor) else None for v in values)

@@ -72,7 +72,7 @@ class Tensors:
 
     def map(self, function: Callable[[Tensor], Tensor]) -> Tensors:
         """The batch with a function applied to every tensor."""
-        values: dict[str, Any] = {one.name: getattr(self, one.name) for one in fields(self)}
+        values: dict[str, Any] = {entry.name: getattr(self, entry.name) for entry in fields(self)}
         mapped: dict[str, Any] = {
             k: function(v) if isinstance(v, Tensor) else v for k, v in values.items()
         }

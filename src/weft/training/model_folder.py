@@ -130,14 +130,14 @@ def text_format(task: Task) -> TokenFormat:
 
 def _drawn(task: Task) -> list[Pairs]:
     """Examples of every split that has any, those in distribution first."""
-    found = []
+    result = []
     for split in sorted(task.splits, key=lambda split: split != TRAIN):
         try:
-            found.append(task.draw(split, np.random.default_rng(0), EXAMPLES))
+            result.append(task.draw(split, np.random.default_rng(0), EXAMPLES))
         except WeftError:
-            if not found:
+            if not result:
                 raise
-    return found
+    return result
 
 
 def _marks(

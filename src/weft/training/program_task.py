@@ -118,7 +118,7 @@ class ProgramTask(Task):
 
     def encoded(self, batch: Batch) -> list[Sequence[Any]]:
         """The program's inputs for the task's own examples."""
-        return [self._read(one) for one in self.inner.asked(batch)]
+        return [self._read(question) for question in self.inner.asked(batch)]
 
     def _read(self, question: str | Sequence[Any]) -> Sequence[Any]:
         """One question in the program's tokens; text is encoded by its `encode`."""

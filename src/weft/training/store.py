@@ -85,7 +85,7 @@ class Run:
 
         path = self.folder / "predictions" / f"{split}.npz"
         if not path.exists():
-            known = sorted(one.stem for one in path.parent.glob("*.npz"))
+            known = sorted(entry.stem for entry in path.parent.glob("*.npz"))
             remedy = did_you_mean(split, known).capitalize()
             raise WeftError(f"the run {self.name} has no predictions of '{split}'", remedy=remedy)
         return load_predictions(path)
@@ -162,23 +162,23 @@ class RunStore:
         run without the key, such as an unfinished one, does not match.
         """
         runs = self.runs()
-        wanted = [_read(one) for condition in conditions for one in clauses(condition)]
+        wanted = [_read(entry) for condition in conditions for entry in clauses(condition)]
         values = [run.values() for run in runs]
-        known = sorted({key for one in values for key in one})
+        known = sorted({key for entry in values for key in entry})
         for key, sign, _ in wanted:
             if runs and key not in known:
                 remedy = did_you_mean(key, known).capitalize()
                 raise WeftError(f"no run has a value '{key}'", remedy=remedy)
-            kinds = {type(one[key]) for one in values if key in one}
+            kinds = {type(entry[key]) for entry in values if key in entry}
             if sign not in EQUAL and kinds and not kinds & {int, float}:
                 raise WeftError(f"'{key}' is not a number, so {sign} says nothing", remedy=FORMS)
-        return [run for run in runs if all(_holds(run.values(), *one) for one in wanted)]
+        return [run for run in runs if all(_holds(run.values(), *entry) for entry in wanted)]
 
     def compare(self, runs: Sequence[Run]) -> dict[str, list[Any]]:
         """The keys in which configs differ, with the value of each run; None if it has none."""
         flats = [{} if run.problem else flat(run.config.as_dict()) for run in runs]
-        keys = dict.fromkeys(key for one in flats for key in one)
-        values = {key: [one.get(key) for one in flats] for key in keys}
+        keys = dict.fromkeys(key for entry in flats for key in entry)
+        values = {key: [entry.get(key) for entry in flats] for key in keys}
         return {key: some for key, some in values.items() if any(v != some[0] for v in some)}
 
     def delete(self, run: Run) -> None:

@@ -122,7 +122,7 @@ def _check_recurrent(config: TrainingConfig) -> None:
             remedy="Leave supervision out",
         )
     for name in ("initial", "torch_compile", "pack"):
-        default = next(one.default for one in fields(config) if one.name == name)
+        default = next(entry.default for entry in fields(config) if entry.name == name)
         if getattr(config, name) != default:
             raise WeftError(
                 f"{name} is for a Transformer, and model.architecture is lstm",

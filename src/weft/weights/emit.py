@@ -131,7 +131,7 @@ def emit(
 
 def _hidden(given: Sequence[FeedForwardMatrices], activation: Activation) -> tuple[int, ...]:
     """Hidden widths with room for every layer, and for what shallower ones carry through."""
-    depths = {len(one.hidden) for one in given}
+    depths = {len(layer.hidden) for layer in given}
     if len(depths) > 1 and (0 in depths or activation not in ("relu", "clipped")):
         raise WeftError(
             "feed-forwards with different numbers of hidden layers cannot be padded to one number",
@@ -139,7 +139,7 @@ def _hidden(given: Sequence[FeedForwardMatrices], activation: Activation) -> tup
             remedy="Give each at least one hidden layer, and use 'relu' or 'clipped'",
         )
     return tuple(
-        max(one.hidden[min(place, len(one.hidden) - 1)] for one in given)
+        max(layer.hidden[min(place, len(layer.hidden) - 1)] for layer in given)
         for place in range(max(depths))
     )
 

@@ -43,8 +43,8 @@ class Attention:
 
     def matrix(self, name: str, number: int) -> Array:
         """A weight of one head, in float64."""
-        found: Array = self.tensors[f"layers.{self.layer}.attention.{name}"][number]
-        return found
+        result: Array = self.tensors[f"layers.{self.layer}.attention.{name}"][number]
+        return result
 
     def sink(self, number: int) -> float:
         """The score at which a head attends to nothing."""
@@ -76,14 +76,14 @@ class Attention:
         if max_length is not None:
             farthest = min(farthest, max_length - 1)
         last = 0 if self.config.causal else farthest
-        found = []
+        result = []
         for offset in range(-farthest, last + 1):
             bias = 0.0
             if window is not None:
                 place = min(max(offset, -window - 1), window + 1) + window + 1
                 bias = float(self.matrix("bias", number)[place])
-            found.append((offset, bias))
-        return found
+            result.append((offset, bias))
+        return result
 
 
 def check_attention(

@@ -336,7 +336,7 @@ class Outcome:
 ENTRIES = 1 << 22
 """About how many numbers are computed at once."""
 
-FEW_UNITS = 64
+MAX_UNPRUNED_UNITS = 64
 """Networks of up to this many units are not pruned."""
 
 
@@ -350,7 +350,7 @@ def prove_cells(network: Network, cells: Cells) -> Outcome:
     looked_at = 0
     while waiting:
         network, part = waiting.pop()
-        if len(network.biases[0]) > FEW_UNITS and len(part):
+        if len(network.biases[0]) > MAX_UNPRUNED_UNITS and len(part):
             network = network.pruned(part.masks)
         if len(part) > 1 and len(part) * network.entries > ENTRIES:
             middle = len(part) // 2

@@ -48,14 +48,14 @@ def _factor(
     on = {dimension: float(sign)}  # units that are on, and by what they multiply |x|
     for layer, (weight, bias) in enumerate(zip(weights, biases, strict=True)):
         last = layer == len(weights) - 1
-        found: dict[int, float] = {}
+        result: dict[int, float] = {}
         for unit in needed[layer].tolist():
             gain = _gain(weight[unit], float(bias[unit]), on, most)
             if gain is None or (not last and gain * most > 1):
                 return None
             if gain > 0 or (last and gain):
-                found[unit] = gain
-        on = found
+                result[unit] = gain
+        on = result
     return on.get(dimension, 0.0) * sign
 
 

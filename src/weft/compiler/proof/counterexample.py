@@ -57,12 +57,12 @@ def find_state(
         before = _stream(model, program, state).to(DTYPES[dtype])
         with torch.inference_mode():
             added = model.layers[layer].feed_forward(before[None, None])[0, 0]  # type: ignore[operator]
-        found = (before + added)[slot.dimensions].double().tolist()
+        result = (before + added)[slot.dimensions].double().tolist()
         wanted = rounded(encode(owner), dtype)[owner.range.codes[after]].tolist()
-        if found != wanted:
+        if result != wanted:
             shown = ", ".join(f"{name} = {show_value(state[name])}" for name in codes)
             expected = f"{show_value(after)}, {_vector(wanted)}"
-            return Shown(f"'{variable}' after the step where {shown}", _vector(found), expected)
+            return Shown(f"'{variable}' after the step where {shown}", _vector(result), expected)
     return None
 
 
@@ -127,9 +127,9 @@ def find_input(
     for begin in range(0, len(chosen), BATCH):
         if time.perf_counter() - began > SECONDS:
             break
-        found = _compare(model, program, chosen[begin : begin + BATCH])
-        if found is not None:
-            return found
+        result = _compare(model, program, chosen[begin : begin + BATCH])
+        if result is not None:
+            return result
     return None
 
 
@@ -144,11 +144,11 @@ def _compare(model: Transformer, program: Program, inputs: list[Sequence[int]]) 
     limit = LAYERS if program.definition.halt is not None else None
     try:
         with torch.inference_mode():
-            found = model(tokens, lengths, layers=limit)
+            result = model(tokens, lengths, layers=limit)
     except (WeftError, RuntimeError) as error:
         what = str(error).splitlines()[0]
         return Shown(f"on {len(inputs)} inputs", f"an error, {what!r}", "answers")
-    best, ran = found.logits.argmax(-1).tolist(), found.layers.tolist()
+    best, ran = result.logits.argmax(-1).tolist(), result.layers.tolist()
     for row, run in enumerate(expected):
         if run is None:
             continue

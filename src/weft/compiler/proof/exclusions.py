@@ -25,14 +25,14 @@ STATES = 100
 
 def failing_states(invariant: Invariant) -> tuple[str, ...]:
     """Why steps from listed values fail, each reason once, with its line."""
-    found: dict[str, None] = {}
+    result: dict[str, None] = {}
     for state in _candidates(invariant):
         whole = _completed(invariant, state)
         reason = _reason(invariant.program, whole)
         if reason is None:
             raise Unproved(f"the step does not fail in {state}, though its updates do")
-        found.setdefault(reason)
-    return tuple(found)
+        result.setdefault(reason)
+    return tuple(result)
 
 
 def _candidates(invariant: Invariant) -> Iterator[dict[str, Any]]:

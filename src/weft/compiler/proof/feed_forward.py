@@ -232,9 +232,9 @@ class FeedForward:
         added: Array = after - old
         if not isinstance(self.invariant.program.variables[name].range, Number):
             return added
-        for one, other, found, allowed in zip(after, old, added, slack, strict=True):
+        for one, other, result, allowed in zip(after, old, added, slack, strict=True):
             exact = Fraction(float(one)) - Fraction(float(other))
-            if abs(Fraction(float(found)) - exact) > Fraction(float(allowed)) / 4:
+            if abs(Fraction(float(result)) - exact) > Fraction(float(allowed)) / 4:
                 raise Unproved(f"the numbers of '{name}' are too far apart to be compared exactly")
         return added
 

@@ -109,25 +109,25 @@ def check_certificate(
     if set(certificate.values) != set(layout):
         raise Unproved("the certificate does not list the values of the variables in the layout")
     variables = {name: _listed(program.variables[name], certificate) for name in layout}
-    found = Invariant(program, variables, shared, max_length, {})
+    result = Invariant(program, variables, shared, max_length, {})
     if certificate.inputs is None:
-        _check_initial(found)
-    found = replace(found, means=_means(found, precision))
+        _check_initial(result)
+    result = replace(result, means=_means(result, precision))
     if certificate.inputs is None:
-        _check_heads(found)
-    variables = {name: _attainable(found, variable) for name, variable in variables.items()}
-    found = replace(found, variables=variables)
+        _check_heads(result)
+    variables = {name: _attainable(result, variable) for name, variable in variables.items()}
+    result = replace(result, variables=variables)
     diagrams = {
         name: Diagram(name, program.updates.values[name], variables, apart=True)
-        for name in found.names
+        for name in result.names
         if not variables[name].is_head
     }
-    found = replace(found, diagrams=diagrams)
+    result = replace(result, diagrams=diagrams)
     if certificate.inputs is None:
-        _check_steps(found)
+        _check_steps(result)
     else:
-        _check_inputs(found, certificate.inputs)
-    return found
+        _check_inputs(result, certificate.inputs)
+    return result
 
 
 def _check_left_out(program: Program, layout: Layout, certificate: Certificate) -> None:
@@ -188,7 +188,7 @@ def _check_initial(invariant: Invariant) -> None:
 
 def _means(invariant: Invariant, precision: Precision) -> dict[str, Means]:
     """Where the numbers of averaging heads lie in the weights."""
-    found: dict[str, Means] = {}
+    result: dict[str, Means] = {}
     for name, variable in invariant.variables.items():
         whole = invariant.program.variables[name].range
         if variable.is_head and isinstance(whole, Number):
@@ -197,8 +197,8 @@ def _means(invariant: Invariant, precision: Precision) -> dict[str, Means]:
             if count is None:
                 raise Unproved(f"'{name}' averages, and no longest input is given")
             given: Any = invariant.variables[head.value].range.values
-            found[name] = possible_means(name, given, whole, count, precision)
-    return found
+            result[name] = possible_means(name, given, whole, count, precision)
+    return result
 
 
 def _check_heads(invariant: Invariant) -> None:

@@ -20,7 +20,7 @@ from weft.compiler.proof.findings import Unproved
 from weft.compiler.proof.rounding import Array, Precision
 from weft.language.ranges import Number
 
-MOST_MEANS = 4_000_000
+MAX_MEANS = 4_000_000
 """How many means are looked at before the verifier gives up."""
 
 
@@ -62,8 +62,8 @@ def possible_means(
     seen = 0
     for number, means, terms in _means(values, count):
         seen += len(means)
-        if seen > MOST_MEANS:
-            raise Unproved(f"'{name}' has more than {MOST_MEANS:,} different means")
+        if seen > MAX_MEANS:
+            raise Unproved(f"'{name}' has more than {MAX_MEANS:,} different means")
         absolute = np.abs(means) if same_sign else np.full(len(means), largest)
         if number == 1:
             slack = precision.roundoff * np.abs(means)  # the value itself, as it is stored

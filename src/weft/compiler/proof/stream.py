@@ -165,10 +165,10 @@ def check_tables(
 
 
 def _check_same(name: str, tensors: Mapping[str, Array], wanted: Array) -> None:
-    found = tensors[name]
-    if found.shape != wanted.shape:
-        raise Unproved(f"{name} has the shape {found.shape}, not {wanted.shape}")
-    places = np.argwhere(found != wanted)
+    result = tensors[name]
+    if result.shape != wanted.shape:
+        raise Unproved(f"{name} has the shape {result.shape}, not {wanted.shape}")
+    places = np.argwhere(result != wanted)
     if len(places):
         place = tuple(int(i) for i in places[0])
-        raise Unproved(f"{name}{list(place)} is {found[place]:g}, should be {wanted[place]:g}")
+        raise Unproved(f"{name}{list(place)} is {result[place]:g}, should be {wanted[place]:g}")

@@ -73,13 +73,13 @@ class Proof:
     @property
     def excluded(self) -> tuple[str, ...]:
         """What the proof does not speak of."""
-        found = []
+        result = []
         if self.failing:
-            found.append(f"states where the step fails ({'; '.join(self.failing)})")
+            result.append(f"states where the step fails ({'; '.join(self.failing)})")
         if self.unrounded:
             names = ", ".join(self.unrounded)
-            found.append(f"rounding errors once a head has selected several positions ({names})")
-        return tuple(found)
+            result.append(f"rounding errors once a head has selected several positions ({names})")
+        return tuple(result)
 
     def __str__(self) -> str:
         if self.proved:
@@ -219,12 +219,12 @@ class _Proving:
 
     def counterexample(self, unproved: Unproved) -> Shown | None:
         """Something that was run and shows that the model is wrong, if one is found."""
-        found = None
+        result = None
         if unproved.states and self.invariant is not None:
-            found = find_state(
+            result = find_state(
                 self.model, self.invariant, unproved.variable, unproved.states, unproved.layer
             )
-        return found or find_input(self.model, self.program, self.certificate.inputs)
+        return result or find_input(self.model, self.program, self.certificate.inputs)
 
 
 def _affine_maps(
@@ -244,7 +244,7 @@ def _tensors(model: Transformer) -> dict[str, Array]:
     Biases on offsets may be minus infinity. Everything else is 0 or between 2^-30 and 2^30, so that
     no product on the way overflows or underflows.
     """
-    found: dict[str, Array] = {}
+    result: dict[str, Array] = {}
     for name, tensor in model.state_dict().items():
         if tensor.dtype != DTYPES[model.config.dtype]:
             raise Unproved(f"{name} is {tensor.dtype}, the config says {model.config.dtype}")
@@ -253,5 +253,5 @@ def _tensors(model: Transformer) -> dict[str, Array]:
         size = np.abs(checked[checked != 0])
         if not ((size >= SMALLEST) & (size <= 1 / SMALLEST)).all():
             raise Unproved(f"{name} has an entry that is not a number, or not of moderate size")
-        found[name] = array
-    return found
+        result[name] = array
+    return result

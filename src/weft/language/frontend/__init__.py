@@ -42,8 +42,8 @@ def derive(program: Program) -> Updates:
             except (Exhausted, RecursionError):
                 raise _too_expensive(machine, program) from None
     machine.finished = True
-    found = Updates(program.variables, machine.values, tuple(machine.effects), machine.make)
-    failure = never_succeeds(found)
+    result = Updates(program.variables, machine.values, tuple(machine.effects), machine.make)
+    failure = never_succeeds(result)
     if failure is not None:
         raise AlwaysFails(
             f"the step fails in every state: {failure.what}",
@@ -51,7 +51,7 @@ def derive(program: Program) -> Updates:
             where=failure.where or _location(program),
             remedy="Let it succeed in some state, or remove what fails",
         )
-    return found
+    return result
 
 
 def _execute(machine: SymbolicMachine, program: Program, step: object) -> None:

@@ -57,9 +57,9 @@ def _call(machine: SymbolicMachine, node: ast.Call, callee: Operand) -> Operand:
     where = machine.where(node)
     function = callee.value if isinstance(callee, Constant) else None
     if function is not None and not node.keywords:
-        found = _over_comprehension(machine, node, function)
-        if found is not None:
-            return found
+        result = _over_comprehension(machine, node, function)
+        if result is not None:
+            return result
     if any(isinstance(a, ast.Starred) for a in node.args) or any(
         keyword.arg is None for keyword in node.keywords
     ):
@@ -69,9 +69,9 @@ def _call(machine: SymbolicMachine, node: ast.Call, callee: Operand) -> Operand:
     arguments = [values.operand(machine, argument) for argument in node.args]
     named = {k.arg: values.operand(machine, k.value) for k in node.keywords if k.arg}
     if function is not None and not named:
-        found = _over_items(machine, function, arguments, where)
-        if found is not None:
-            return found
+        result = _over_items(machine, function, arguments, where)
+        if result is not None:
+            return result
     if isinstance(callee, LocalFunction):
         return _inline_local(machine, callee, arguments, named)
     if not isinstance(callee, Constant):
@@ -261,13 +261,13 @@ def _tabulate(
     callbacks = any(isinstance(a, Constant) and callable(a.value) for a in everything)
     if callbacks or not isinstance(function, (BuiltinFunctionType, MethodWrapperType, type)):
         function = Bounded(function, machine)
-    found = machine.apply(function, *everything, where=where)
-    machine.tabulated(found, where)
-    if isinstance(found, Apply):
-        purity.check_results(machine, found, where)
-    elif isinstance(found, Constant) and hasattr(found.value, "__next__"):
+    result = machine.apply(function, *everything, where=where)
+    machine.tabulated(result, where)
+    if isinstance(result, Apply):
+        purity.check_results(machine, result, where)
+    elif isinstance(result, Constant) and hasattr(result.value, "__next__"):
         raise NotUnderstood("an iterator is kept", where, "Make a tuple of it")
-    return found
+    return result
 
 
 def _check_method(machine: SymbolicMachine, node: ast.Attribute, where: Location) -> None:
@@ -381,10 +381,10 @@ def _unrolled(
         locals_ = machine.frame.locals
         kept = {name: locals_[name] for name in hidden if name in locals_}
         statements.assign(machine, loop.target, item)
-        found = values.value(machine, node.elt)
+        result = values.value(machine, node.elt)
         for name in hidden:
             machine.frame.locals.pop(name, None)
         machine.frame.locals.update(kept)
-        return found
+        return result
 
     return [lambda item=item: element(item) for item in items]  # type: ignore[misc]

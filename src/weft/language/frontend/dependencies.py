@@ -80,18 +80,18 @@ class Inputs:
     def _add_name(self, name: str) -> None:
         from weft.language.frontend.values import find
 
-        found = self.machine.settled(find(self.machine, name))
-        if found is None or name in self._constants or name in self._functions:
+        result = self.machine.settled(find(self.machine, name))
+        if result is None or name in self._constants or name in self._functions:
             return
-        if found is STATE:
+        if result is STATE:
             self._states.add(name)
-        elif isinstance(found, LocalFunction):
-            self._functions[name] = found
-            self._add_function(name, found)
-        elif isinstance(found, Constant):
-            self._constants[name] = found.value
-        elif isinstance(found, Expression):
-            self.symbolic["local", name] = self.machine.known(found)
+        elif isinstance(result, LocalFunction):
+            self._functions[name] = result
+            self._add_function(name, result)
+        elif isinstance(result, Constant):
+            self._constants[name] = result.value
+        elif isinstance(result, Expression):
+            self.symbolic["local", name] = self.machine.known(result)
 
     def _add_function(self, name: str, function: LocalFunction) -> None:
         """Redefine a function for the fragment; its names must mean the same there."""
@@ -133,8 +133,8 @@ class Inputs:
         """The function that a name stands for, if it is known."""
         from weft.language.frontend.values import find
 
-        found = find(self.machine, node.id) if isinstance(node, ast.Name) else None
-        return found.value if isinstance(found, Constant) else None
+        result = find(self.machine, node.id) if isinstance(node, ast.Name) else None
+        return result.value if isinstance(result, Constant) else None
 
     def _uses_of(self, helper: Any, place: int, node: ast.Call) -> Iterator[Access | Escape]:
         why = unreadable(helper) if callable(helper) else None
@@ -236,9 +236,9 @@ def _free_names(node: ast.FunctionDef | ast.Lambda) -> set[str]:
     bare = copy.deepcopy(node)
     bare.args.defaults = [ast.Constant(None) for _ in bare.args.defaults]
     stack = symtable.symtable(ast.unparse(bare), "function", "exec").get_children()
-    found: set[str] = set()
+    result: set[str] = set()
     while stack:
         table = stack.pop()
-        found |= {symbol.get_name() for symbol in table.get_symbols() if symbol.is_global()}
+        result |= {symbol.get_name() for symbol in table.get_symbols() if symbol.is_global()}
         stack.extend(table.get_children())
-    return found
+    return result

@@ -90,10 +90,10 @@ class Fragment:
         key = value_key(values)
         if key not in self._results:
             self._results[key] = self._outcome(values)
-        found = self._results[key]
-        if isinstance(found, Exception):
-            raise found
-        return found
+        result = self._results[key]
+        if isinstance(result, Exception):
+            raise result
+        return result
 
     def _outcome(self, values: tuple[Any, ...]) -> Any:
         try:

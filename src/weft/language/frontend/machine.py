@@ -176,17 +176,17 @@ class SymbolicMachine:
         if not isinstance(node, Choice):
             return node
         if id(node) not in self._plain:
-            found = self.make.choice(node.test, self.plain(node.then), self.plain(node.otherwise))
-            self._plain[id(node)] = found
+            result = self.make.choice(node.test, self.plain(node.then), self.plain(node.otherwise))
+            self._plain[id(node)] = result
         return self._plain[id(node)]
 
     def may_be_unbound(self, node: Expression) -> bool:
         """Whether a local name that was never assigned is somewhere in a value."""
-        found = self._unbound.get(id(node))
-        if found is None:
-            found = is_unbound(node) or any(self.may_be_unbound(n) for n in children(node))
-            self._unbound[id(node)] = found
-        return found
+        result = self._unbound.get(id(node))
+        if result is None:
+            result = is_unbound(node) or any(self.may_be_unbound(n) for n in children(node))
+            self._unbound[id(node)] = result
+        return result
 
     def tabulated(self, node: Expression, where: Location) -> None:
         """Make the table of an expression; too large a one is an error that names the step."""

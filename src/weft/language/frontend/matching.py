@@ -50,15 +50,15 @@ def fits(machine: SymbolicMachine, pattern: ast.pattern, subject: Expression) ->
         case ast.MatchAs(pattern=inner) if inner is not None:
             return fits(machine, inner, subject)
         case ast.MatchOr(patterns=patterns):
-            found: Expression = make.false
+            result: Expression = make.false
             for inner in patterns:
-                found = make.either(found, fits(machine, inner, subject))
-            return found
+                result = make.either(result, fits(machine, inner, subject))
+            return result
         case ast.MatchSequence(patterns=patterns):
-            found = make.true
+            result = make.true
             for inner, item in _items(machine, pattern, patterns, subject):
-                found = make.both(found, fits(machine, inner, item))
-            return found
+                result = make.both(result, fits(machine, inner, item))
+            return result
     raise NotUnderstood(f"a pattern of kind {type(pattern).__name__}", where)
 
 

@@ -115,15 +115,15 @@ def check_fragment(machine: SymbolicMachine, root: ast.AST) -> None:
         if not isinstance(node, ast.Call):
             continue
         if isinstance(node.func, ast.Name) and node.func.id not in made_here:
-            found = find(machine, node.func.id)
-            if isinstance(found, Constant):
-                check_function(machine, found.value, machine.where(node))
+            result = find(machine, node.func.id)
+            if isinstance(result, Constant):
+                check_function(machine, result.value, machine.where(node))
         elif isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name):
-            found = find(machine, node.func.value.id)
-            if isinstance(found, Expression) and node.func.value.id not in made_here:
-                check_method(machine, found, node.func.attr, machine.where(node))
-                if isinstance(found, Constant):
-                    attribute = getattr(found.value, node.func.attr, None)
+            result = find(machine, node.func.value.id)
+            if isinstance(result, Expression) and node.func.value.id not in made_here:
+                check_method(machine, result, node.func.attr, machine.where(node))
+                if isinstance(result, Constant):
+                    attribute = getattr(result.value, node.func.attr, None)
                     check_function(machine, attribute, machine.where(node))
 
 

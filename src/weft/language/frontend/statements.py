@@ -67,9 +67,9 @@ def _follow(machine: SymbolicMachine, node: ast.stmt) -> None:
                 lambda: block(machine, orelse),
             )
         case ast.Assign(targets=targets, value=value):
-            found = values.operand(machine, value)
+            result = values.operand(machine, value)
             for target in targets:
-                assign(machine, target, found)
+                assign(machine, target, result)
         case ast.AnnAssign(target=target, value=value):
             if value is not None:
                 assign(machine, target, values.operand(machine, value))
@@ -300,11 +300,11 @@ def _follow_import(machine: SymbolicMachine, node: ast.Import | ast.ImportFrom) 
     for alias in node.names:
         if isinstance(node, ast.Import):
             module: Any = importlib.import_module(alias.name)
-            found = module if alias.asname else importlib.import_module(alias.name.split(".")[0])
+            result = module if alias.asname else importlib.import_module(alias.name.split(".")[0])
             name = alias.asname or alias.name.split(".")[0]
         else:
             if node.level or node.module is None:
                 raise NotUnderstood("a relative import", machine.where(node))
-            found = getattr(importlib.import_module(node.module), alias.name)
+            result = getattr(importlib.import_module(node.module), alias.name)
             name = alias.asname or alias.name
-        machine.frame.locals[name] = machine.make.constant(found)
+        machine.frame.locals[name] = machine.make.constant(result)

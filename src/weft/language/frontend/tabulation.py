@@ -54,11 +54,11 @@ def tabulate_expression(
 
         return machine.branch(test, again, again, machine.make.choice)
     statement = ast.Assign(targets=[ast.Name(VALUE, ast.Store())], value=node)
-    found = _tabulate(machine, ast.copy_location(statement, node), node, reason)
-    bound = found.bound.pop(VALUE, None)
+    result = _tabulate(machine, ast.copy_location(statement, node), node, reason)
+    bound = result.bound.pop(VALUE, None)
     if bound is None:  # it fails in every state
-        return machine.apply(_always_fails, found.node, where=machine.where(node))
-    found.take(machine, machine.where(node))
+        return machine.apply(_always_fails, result.node, where=machine.where(node))
+    result.take(machine, machine.where(node))
     return bound
 
 
@@ -87,9 +87,9 @@ def _open_test(machine: SymbolicMachine, root: ast.AST) -> Expression | None:
     from weft.language.frontend.values import find
 
     for node in ast.walk(root):
-        found = machine.settled(find(machine, node.id)) if isinstance(node, ast.Name) else None
-        if isinstance(found, Fork):
-            return found.test
+        result = machine.settled(find(machine, node.id)) if isinstance(node, ast.Name) else None
+        if isinstance(result, Fork):
+            return result.test
     return None
 
 
@@ -209,13 +209,13 @@ def _as_function(
     else:
         arguments = tuple(values)
         fragment = Fragment(text, lambda *given: inputs.run(code, list(given)))
-    found = machine.make.apply(fragment, *arguments, where=where, lazy=True)
-    machine.tabulated(found, where)
-    purity.check_results(machine, found, where)
-    table = machine.tables.of(found)
+    result = machine.make.apply(fragment, *arguments, where=where, lazy=True)
+    machine.tabulated(result, where)
+    purity.check_results(machine, result, where)
+    table = machine.tables.of(result)
     if not arguments and not table.fails:
         return machine.make.constant(table.values[0])
-    return machine.computed(found)
+    return machine.computed(result)
 
 
 def _value_or_failed(node: Expression, state: dict[str, Any], memo: dict[int, Any]) -> Any:

@@ -131,8 +131,8 @@ def _follow(machine: SymbolicMachine, node: ast.expr) -> Operand:
         case ast.Set() | ast.List() | ast.Dict():
             return _follow_display(machine, node)
         case ast.NamedExpr(target=target, value=inner):
-            machine.frame.locals[target.id] = found = operand(machine, inner)
-            return found
+            machine.frame.locals[target.id] = result = operand(machine, inner)
+            return result
         case ast.Call():
             return calls.call(machine, node)
         case ast.Lambda():
@@ -288,16 +288,16 @@ def find_from(machine: SymbolicMachine, frame: Frame, name: str) -> Operand | No
 
 def lookup(machine: SymbolicMachine, name: str) -> Operand:
     """What a name stands for, noted as read."""
-    found = find(machine, name)
-    if found is None:
+    result = find(machine, name)
+    if result is None:
         return machine.computed(machine.unbound(name))
-    found = machine.settled(found)
-    if not isinstance(found, Expression):
-        _note_unbound(machine, _as_bound(machine, found))
-        return found
-    found = machine.known(found)
-    _note_unbound(machine, found)
-    return found
+    result = machine.settled(result)
+    if not isinstance(result, Expression):
+        _note_unbound(machine, _as_bound(machine, result))
+        return result
+    result = machine.known(result)
+    _note_unbound(machine, result)
+    return result
 
 
 def _as_bound(machine: SymbolicMachine, found: Operand) -> Expression:

@@ -239,12 +239,14 @@ def triton_path(
     lowest = MIN_WIDTH if query.dtype == torch.float32 else 16
     with torch.autocast(query.device.type, enabled=False):
         query, key, value, axes = (
-            _whole(widened(one, lowest)) for one in (query, key, value, axes)
+            _whole(widened(tensor, lowest)) for tensor in (query, key, value, axes)
         )
         results = _chunks(query, key, axes, _whole(beta))
         if queries is not None and keys is not None:
             missing = value.shape[2] - length
-            queries, keys = (torch.nn.functional.pad(one, (0, missing)) for one in (queries, keys))
+            queries, keys = (
+                torch.nn.functional.pad(tensor, (0, missing)) for tensor in (queries, keys)
+            )
         result: Tensor = _path(
             results[0], results[1], value, results[2], results[3], scale, queries, keys
         )[0]

@@ -85,13 +85,13 @@ def meanings(kind: str = "COMMAND") -> dict[str, Actions]:
         >>> meanings()["turn left after jump twice"]
         ('I_JUMP', 'I_JUMP', 'I_TURN_LEFT')
     """
-    found: dict[str, Actions] = {}
+    result: dict[str, Actions] = {}
     for choice in CHOICES.get(kind, ()):
-        found |= meanings(choice)
+        result |= meanings(choice)
     for rule in RULES:
         if rule.kind == kind:
-            found.update(_made_by(rule))
-    return found
+            result.update(_made_by(rule))
+    return result
 
 
 def _made_by(rule: Production) -> Iterator[tuple[str, Actions]]:
@@ -108,10 +108,10 @@ def _made_by(rule: Production) -> Iterator[tuple[str, Actions]]:
 def meaning(command: str) -> Actions:
     """The actions of one command."""
     plain = " ".join(command.split())
-    found = meanings().get(plain)
-    if found is None:
+    result = meanings().get(plain)
+    if result is None:
         raise _not_a_command(plain)
-    return found
+    return result
 
 
 def _not_a_command(command: str) -> WeftError:

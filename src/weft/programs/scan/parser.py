@@ -58,11 +58,11 @@ class Dotted:
 
 
 def _all_dotted() -> tuple[Dotted, ...]:
-    found: list[Dotted] = []
+    result: list[Dotted] = []
     for rule in GRAMMAR:
         dots = len(rule.target) + 1 if rule.parts else 1
-        found += [Dotted(rule, dot) for dot in range(dots)]
-    return tuple(found)
+        result += [Dotted(rule, dot) for dot in range(dots)]
+    return tuple(result)
 
 
 DOTTED = (None, *_all_dotted())

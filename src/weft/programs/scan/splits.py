@@ -89,7 +89,7 @@ def mcd_split(indices: str | Path, examples: str | Path) -> ScanSplit:
 
 def read_examples(path: str | Path) -> list[tuple[str, Actions]]:
     """The examples of a file of SCAN, whose lines are `IN: jump twice OUT: I_JUMP I_JUMP`."""
-    found = []
+    result = []
     for number, line in enumerate(_text(path).splitlines(), 1):
         command, separator, actions = line.removeprefix("IN: ").partition(" OUT: ")
         if not (separator and line.startswith("IN: ")):
@@ -97,8 +97,8 @@ def read_examples(path: str | Path) -> list[tuple[str, Actions]]:
                 f"{path}, line {number} is not an example of SCAN: {line!r}",
                 remedy="Give one of the published files, with lines `IN: ... OUT: ...`",
             )
-        found.append((command, tuple(actions.split())))
-    return found
+        result.append((command, tuple(actions.split())))
+    return result
 
 
 def _text(path: str | Path) -> str:

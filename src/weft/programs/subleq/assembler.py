@@ -81,10 +81,10 @@ class _Assembler:
 
     def read(self, line: str, scope: Mapping[str, str] | None = None) -> None:
         """One line; within an idiom, `scope` says what its names stand for."""
-        found = LINE.fullmatch(line.strip())
-        assert found is not None
+        result = LINE.fullmatch(line.strip())
+        assert result is not None
         names = scope or {}
-        label, words = found["label"], re.split(r"[,\s]+", found["rest"].strip(", \t"))
+        label, words = result["label"], re.split(r"[,\s]+", result["rest"].strip(", \t"))
         if label is not None:
             self.define(names.get(label, label), is_idiom=scope is not None)
         if words == [""]:
@@ -155,10 +155,10 @@ class _Assembler:
     def parts(self, operand: str, line: int) -> tuple[str, int]:
         """`again+1` as a label and a number."""
         self.line = line
-        found = OPERAND.fullmatch(operand)
-        if found is None or (found["name"] and (found["number"] or "+")[0] not in "+-"):
+        result = OPERAND.fullmatch(operand)
+        if result is None or (result["name"] and (result["number"] or "+")[0] not in "+-"):
             raise self.wrong(f"'{operand}' is not an operand", "Use a label, a number, or label+1")
-        return found["name"] or "", int(found["number"] or 0)
+        return result["name"] or "", int(result["number"] or 0)
 
     def wrong(self, what: str, remedy: str = "") -> WeftError:
         return WeftError(what, where=Location(self.file, self.line), remedy=remedy)

@@ -86,7 +86,7 @@ class Stage:
             **vars(self),
             "shares": {split: share.as_dict() for split, share in self.shares.items()},
             "curves": {axis: pairs_of(curve) for axis, curve in self.curves.items()},
-            "agreement": [one.as_dict() for one in self.agreement],
+            "agreement": [item.as_dict() for item in self.agreement],
         }
 
 
@@ -98,9 +98,9 @@ def stage_from(values: Mapping[str, Any]) -> Stage:
         **{
             **current,
             "name": FORMER_NAMES.get(current["name"], current["name"]),
-            "shares": {split: Share.from_dict(one) for split, one in values["shares"].items()},
+            "shares": {split: Share.from_dict(item) for split, item in values["shares"].items()},
             "curves": {axis: curve_from(p) for axis, p in values.get("curves", {}).items()},
-            "agreement": tuple(agreement_from(one) for one in values.get("agreement", ())),
+            "agreement": tuple(agreement_from(item) for item in values.get("agreement", ())),
         }
     )
 

@@ -80,7 +80,7 @@ def batch_traces(task: ProgramTask, batch: Batch) -> BatchTraces:
     inputs = task.encoded(batch)
     run = run_batch(task.program, inputs, trace=True)
     variables = task.program.variables
-    stepped = [name for name, one in variables.items() if not one.is_head]
+    stepped = [name for name, entry in variables.items() if not entry.is_head]
     shape = (run.traced, len(batch), batch.tokens.shape[1])
     after = np.full((*shape, len(stepped)), IGNORED, np.int64)
     fetched = np.full((*shape, len(task.program.heads)), IGNORED, np.int64)
@@ -141,7 +141,7 @@ def with_traces(
     code_count = int((traces.after >= 0).sum() + (traces.fetched >= 0).sum())
     share = slice(None) if group is None else slice(group.rank, None, group.size)
     return TracedTensors(
-        **{one.name: getattr(plain, one.name) for one in fields(plain)},
+        **{entry.name: getattr(plain, entry.name) for entry in fields(plain)},
         after=torch.from_numpy(traces.after[:, share].copy()),
         fetched=torch.from_numpy(traces.fetched[:, share].copy()),
         layers=len(traces.after),
@@ -178,10 +178,12 @@ class StreamLearner(Learner):
         """`classes` has the task's class for each code of the program's output."""
         program = traced.program
         self.traced, self.output = traced, program.definition.output
-        self.stepped = [name for name, one in program.variables.items() if not one.is_head]
+        self.stepped = [name for name, entry in program.variables.items() if not entry.is_head]
         self.heads = list(program.heads)
         self.classes = classes.to(device)
-        sizes = {name: len(one) for name, one in program.variables.items() if name != self.output}
+        sizes = {
+            name: len(entry) for name, entry in program.variables.items() if name != self.output
+        }
         self.readouts = Readouts(sizes, model.config.width, config.seed).to(device)
         super().__init__(config, model, device, group)
 
