@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MEANINGS: dict[StageName, str] = {
-    "compiled": "the program as compiled weights: is it expressible?",
-    "predicted": "the minimal program of the training inputs: would training find it?",
+    "compiled": "the program as compiled weights, which shows that it is expressible",
+    "predicted": "the minimal program of the training inputs, which predicts what training finds",
     "from traces": "its feed-forward trained from its traces, the rest compiled",
     "from streams": "a whole Transformer trained to follow its traces",
     "from answers": "a Transformer trained on the task from answers alone",
