@@ -7,7 +7,7 @@ import random
 import paper_listings as listings
 import weft
 from measure import Figure, seconds
-from weft.compiler.run import input_numbers, run_model
+from weft.compiler.execution import input_numbers, run_model
 from weft.models import Transformer
 from weft.programs.subleq.program import Subleq
 

@@ -9,7 +9,7 @@ from measure import Figure, seconds
 from weft.programs.scan.program import Scan
 from weft.programs.scan.splits import length_split
 from weft.theory import Minimal, generalises, minimal_program
-from weft.theory.minimal.splits import split_inputs
+from weft.theory.minimal.input_splits import split_inputs
 
 PARITIES = ("parity", "parity-absolute", "parity-sum")
 

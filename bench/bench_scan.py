@@ -8,8 +8,8 @@ import sys
 
 import weft
 from measure import Figure, seconds
+from weft.compiler.execution import input_numbers, run_model
 from weft.compiler.proof import prove
-from weft.compiler.run import input_numbers, run_model
 from weft.programs.scan.grammar import meanings
 from weft.programs.scan.program import Scan
 

@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
 import paper_listings as listings
 import weft
-from weft.compiler.run import input_numbers, padded, run_model
+from weft.compiler.execution import input_numbers, padded, run_model
 from weft.programs.scan.grammar import meanings
 from weft.programs.scan.parser import OUTPUTS
 

@@ -17,7 +17,7 @@ from weft.compiler.proof import prove
 from weft.language.vocabulary import vocabulary
 from weft.models.files import load_model, read_description, save_model
 from weft.models.text import TokenFormat
-from weft.weights.emit import Tables, emit
+from weft.weights.emit import EmbeddingTables, emit
 from weft.weights.layers import AttentionMatrices, LayerMatrices, no_feed_forward
 
 
@@ -149,7 +149,7 @@ def shares() -> Any:
     inf = np.inf
     layers = [head(0, 1, None), head(1, 2, [-inf, 900.0, -inf, -inf, -inf])]
     embedding = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0]])
-    return emit(layers, Tables(embedding, np.eye(3)[1:]), causal=True, dtype="float64")
+    return emit(layers, EmbeddingTables(embedding, np.eye(3)[1:]), causal=True, dtype="float64")
 
 
 def test_a_constructed_model_is_saved_loaded_shown_and_undecided(tmp_path: Path) -> None:

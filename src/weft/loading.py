@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from weft.compiler.run import ProgramFormat
-from weft.compiler.store import read_program
+from weft.compiler.execution import ProgramFormat
+from weft.compiler.model_files import read_program
 from weft.errors import WeftError
 from weft.language.program import Program
 from weft.language.source import source_hash
-from weft.models.build import Model
+from weft.models.factory import Model
 from weft.models.files import load_model, read_description
 from weft.programs import program as find_program
 

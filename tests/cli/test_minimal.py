@@ -13,7 +13,7 @@ import weft as package
 from command_line import HEAVY, imported, weft
 from weft.errors import WeftError
 from weft.tasks import TASKS
-from weft.theory.minimal.splits import split_inputs
+from weft.theory.minimal.input_splits import split_inputs
 
 
 def found(*arguments: str) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from cases import CASES, Case
 from random_programs import batches, programs
 from small_programs import small, within
 from weft.compiler.check import check, compare
-from weft.compiler.run import input_numbers, run_model
+from weft.compiler.execution import input_numbers, run_model
 from weft.language.frontend import AlwaysFails
 from weft.programs.subleq.program import Subleq
 

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import weft
-from weft.compiler.run import input_numbers, run_model
+from weft.compiler.execution import input_numbers, run_model
 
 
 def outputs(program: weft.Program, inputs: list[list[object]], **options: object) -> list[object]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weft
-from weft.compiler.run import input_numbers, run_model
+from weft.compiler.execution import input_numbers, run_model
 
 
 def test_reachability_leaves_out_values_that_cannot_occur() -> None:

@@ -11,7 +11,7 @@ from torch import Tensor
 
 import weft
 from cases import CASES, Case
-from weft.compiler.run import input_numbers, padded, run_model
+from weft.compiler.execution import input_numbers, padded, run_model
 from weft.models import Transformer, TransformerConfig
 from weft.models.slots import Layout, Slot
 from weft.programs import LIBRARY, Entry

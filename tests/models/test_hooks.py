@@ -10,7 +10,7 @@ from torch import Tensor
 
 import mechanisms
 import weft
-from weft.compiler.run import input_numbers, padded
+from weft.compiler.execution import input_numbers, padded
 from weft.errors import WeftError
 
 EXACT: dict[str, Any] = {"rtol": 0, "atol": 1e-12}

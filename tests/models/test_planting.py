@@ -15,7 +15,7 @@ from torch.optim import optimizer
 
 import mechanisms
 import weft
-from weft.compiler.run import input_numbers, padded
+from weft.compiler.execution import input_numbers, padded
 from weft.errors import WeftError
 from weft.models import Transformer, TransformerConfig, generate, initialise, plant
 from weft.models.planting import PARTS, Part, PlantedEntries

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import weft
-from weft.compiler.run import input_numbers, run_model
+from weft.compiler.execution import input_numbers, run_model
 from weft.models.threads import MAX_SINGLE_THREAD_WORK, threads_for
 
 CPU = torch.device("cpu")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import weft
-from weft.compiler.run import run_model
+from weft.compiler.execution import run_model
 from weft.language.program import token_numbers
 from weft.programs.causal import AnBn, CountSoFar, InductionHead
 

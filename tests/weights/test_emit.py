@@ -15,7 +15,7 @@ import pytest
 import torch
 
 from weft.errors import WeftError
-from weft.weights.emit import Tables, emit
+from weft.weights.emit import EmbeddingTables, emit
 from weft.weights.layers import (
     AttentionMatrices,
     FeedForwardMatrices,
@@ -52,7 +52,11 @@ def attended(heads: AttentionMatrices, stream: Matrix, causal: bool) -> Matrix:
 
 
 def oracle(
-    layers: Sequence[LayerMatrices], tables: Tables, word: Sequence[int], loops: int, causal: bool
+    layers: Sequence[LayerMatrices],
+    tables: EmbeddingTables,
+    word: Sequence[int],
+    loops: int,
+    causal: bool,
 ) -> Matrix:
     """The last stream (l d), with clipped units."""
     stream = tables.embedding[list(word)].copy()
@@ -123,7 +127,7 @@ def test_padding_changes_nothing(kind: str, causal: bool, loops: int) -> None:
     layers = [random_layer(rng, width, **sizes) for sizes in KINDS[kind]]
     positions = rng.standard_normal((9, width)) if causal else None
     normal = rng.standard_normal
-    tables = Tables(normal((4, width)), normal((3, width)), positions)
+    tables = EmbeddingTables(normal((4, width)), normal((3, width)), positions)
     model = emit(layers, tables, loops=loops, causal=causal, dtype="float64")
     assert model.config.layers == len(layers)
     lengths = torch.tensor([len(word) for word in WORDS])
@@ -186,7 +190,7 @@ def counting_layers() -> list[LayerMatrices]:
 def counting_model(dtype: str = "float64") -> Any:
     embedding = np.zeros((3, 8))
     embedding[A, IS_A] = embedding[B, IS_B] = 1.0
-    tables = Tables(embedding, one_hot(MORE, BEFORE, EVER))
+    tables = EmbeddingTables(embedding, one_hot(MORE, BEFORE, EVER))
     return emit(counting_layers(), tables, causal=True, max_length=LONGEST + 1, dtype=dtype)
 
 
@@ -214,7 +218,7 @@ def test_a_strict_mask_hides_the_own_position() -> None:
         np.array([[800.0, -np.inf, -np.inf]]),
         np.zeros(1),
     )
-    tables = Tables(np.array([[0.0, 0.0], [1.0, 0.0]]), np.array([[0.0, 1.0]]))
+    tables = EmbeddingTables(np.array([[0.0, 0.0], [1.0, 0.0]]), np.array([[0.0, 1.0]]))
     model = emit([LayerMatrices(heads, no_feed_forward(2))], tables, causal=True, dtype="float64")
     logits = model(torch.tensor([[1, 0, 0, 1]])).logits[0, :, 0]
     np.testing.assert_allclose(logits, [0, 1, 1 / 2, 1 / 3])
@@ -234,7 +238,7 @@ def test_heads_are_stacked_in_order() -> None:
 
 
 def test_matrices_that_do_not_fit_are_refused_by_name() -> None:
-    tables = Tables(np.zeros((2, 3)), np.zeros((1, 3)))
+    tables = EmbeddingTables(np.zeros((2, 3)), np.zeros((1, 3)))
     with pytest.raises(WeftError, match="there are no layers"):
         emit([], tables)
     with pytest.raises(WeftError, match=r"layer 0: weights\[0\] is 0 x 2, not 0 x 3"):
@@ -252,7 +256,7 @@ def test_matrices_that_do_not_fit_are_refused_by_name() -> None:
 def test_a_layer_may_have_further_parameters() -> None:
     gains = {f"norms.{place}.gain": np.array([1.0, 2.0]) for place in range(2)}
     layer = LayerMatrices(no_heads(2), no_feed_forward(2), gains)
-    tables = Tables(np.array([[3.0, 4.0]]), np.eye(2))
+    tables = EmbeddingTables(np.array([[3.0, 4.0]]), np.eye(2))
     logits = emit([layer], tables, norm="post", dtype="float64")(torch.tensor([[0]])).logits[0, 0]
     first = np.array([3, 4]) / np.sqrt(12.5) * [1, 2]
     again = first / np.sqrt((first**2).mean()) * [1, 2]

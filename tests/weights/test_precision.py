@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import weft
 from weft.compiler.check import check
-from weft.compiler.run import input_numbers, run_model
+from weft.compiler.execution import input_numbers, run_model
 from weft.language.ranges import number
 from weft.weights.precision import format_of, mean_ramps
 

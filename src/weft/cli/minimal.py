@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from weft.theory.minimal.minimise import Minimal
     from weft.theory.minimal.observation import Form
-    from weft.theory.minimal.report import Prediction, TextTable
+    from weft.theory.minimal.prediction import Prediction, TextTable
 
 SPLIT = "a task's split (train, addition(digits=3):train), length<=20, or a file of inputs"
 

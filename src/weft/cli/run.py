@@ -101,7 +101,7 @@ def run_command(
 
 
 @dataclass(frozen=True)
-class Display:
+class RunDisplay:
     """What `weft run` shows.
 
     Attributes:
@@ -121,7 +121,7 @@ class Display:
 
 def _run(
     program: Program, given: str, layers: int | None, max_layers: int | None, trace: bool
-) -> Display:
+) -> RunDisplay:
     """Run a program in the reference interpreter."""
     from weft.interpreter.reference import run
 
@@ -132,10 +132,10 @@ def _run(
 
         return render_run(done, width)
 
-    return Display(blocks, done.outputs, done.result, done.layers, done.to_json)
+    return RunDisplay(blocks, done.outputs, done.result, done.layers, done.to_json)
 
 
-def show(display: Display, console: Console) -> None:
+def show(display: RunDisplay, console: Console) -> None:
     """Print the stream, after every layer if it was traced, then outputs and result."""
     for line in display.blocks(console.width):
         console.print(line, soft_wrap=True)
@@ -144,7 +144,7 @@ def show(display: Display, console: Console) -> None:
     console.print(f"layers   {display.layers}")
 
 
-def write_picture(display: Display, path: Path, title: str) -> None:
+def write_picture(display: RunDisplay, path: Path, title: str) -> None:
     """Write what is shown as a picture, no wider than necessary."""
     from rich.console import Console
 

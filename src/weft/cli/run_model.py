@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from weft.cli.options import new_console, print_json
-from weft.cli.run import Display
+from weft.cli.run import RunDisplay
 from weft.cli.trace_table import render_model
 from weft.compiler.build import compile_program
-from weft.compiler.run import ProgramFormat
+from weft.compiler.execution import ProgramFormat
 from weft.compiler.tracing import trace_model
 from weft.files import read_text
 from weft.interpreter.inputs import read_input
 from weft.language.program import Program, token_numbers
 from weft.loading import load
-from weft.models.build import Model
+from weft.models.factory import Model
 from weft.models.files import AGAIN, CARD, model_folder, read_description
 from weft.models.text import TextRun
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 def run_compiled(
     program: Program, given: str, level: int, layers: int | None, trace: bool
-) -> Display:
+) -> RunDisplay:
     """Compile a program and run its weights on one input."""
     tokens = read_input(program, given)
     longest = None if program.definition.positions is not None else max(64, len(tokens))
@@ -37,7 +37,7 @@ def run_compiled(
     return _display(model, run, numbers, program.definition.output, trace)
 
 
-def run_folder(folder: Path, given: str, layers: int | None, trace: bool) -> Display:
+def run_folder(folder: Path, given: str, layers: int | None, trace: bool) -> RunDisplay:
     """Run the model of a folder, compiled or trained, on one input."""
     model = load(folder)
     assert model.text is not None  # a loaded model reads text
@@ -53,7 +53,7 @@ def run_folder(folder: Path, given: str, layers: int | None, trace: bool) -> Dis
 
 def _display(
     model: Model, run: TextRun, numbers: Sequence[int], output: str, trace: bool
-) -> Display:
+) -> RunDisplay:
     traced = trace_model(model, numbers, layers=run.layers) if trace else None
 
     def blocks(width: int) -> Iterable[Text]:
@@ -68,7 +68,7 @@ def _display(
         }
         return shown if traced is None else {**shown, "trace": traced.as_dict()}
 
-    return Display(blocks, run.outputs, run.result, run.layers, values)
+    return RunDisplay(blocks, run.outputs, run.result, run.layers, values)
 
 
 def show_folder(folder: Path, json: bool) -> None:

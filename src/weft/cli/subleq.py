@@ -17,8 +17,8 @@ from weft.files import is_file, is_folder, read_text
 
 if TYPE_CHECKING:
     from weft.programs.subleq.assembler import Assembly
-    from weft.programs.subleq.machine import Execution
     from weft.programs.subleq.program import Subleq
+    from weft.programs.subleq.simulator import Execution
 
 CELL = 10_000
 """Bound of numbers and of cells; each number is a token of the model."""
@@ -143,7 +143,7 @@ def execute_here(
     assembly: Assembly, path: str, low: int | None, high: int | None, max_instructions: int
 ) -> Execution:
     """Run the plain machine; its errors name a line of the file."""
-    from weft.programs.subleq.machine import MachineError, execute
+    from weft.programs.subleq.simulator import MachineError, execute
 
     try:
         return execute(assembly.cells, low=low, high=high, most=max_instructions)
@@ -187,7 +187,7 @@ def interpreted(program: Subleq, cells: Sequence[int], outcome: Execution) -> Ma
 def compiled(program: Subleq, cells: Sequence[int], outcome: Execution, level: int) -> MachineRun:
     """Compile the program and run its weights."""
     from weft.compiler.build import compile_program
-    from weft.compiler.run import input_numbers, run_model
+    from weft.compiler.execution import input_numbers, run_model
 
     made = compile_program(program, level=level)
     numbers = input_numbers(program, [list(cells)])

@@ -6,6 +6,6 @@ states. `store` adds to a model folder what belongs to the program.
 """
 
 from weft.compiler.build import Compiled, compile_program
-from weft.compiler.store import save
+from weft.compiler.model_files import save
 
 __all__ = ["Compiled", "compile_program", "save"]

@@ -30,7 +30,7 @@ from weft.models.config import Activation
 from weft.models.slots import Layout, encode, make_layout
 from weft.models.transformer import Transformer
 from weft.weights.circuit import Circuit
-from weft.weights.emit import Tables, emit
+from weft.weights.emit import EmbeddingTables, emit
 from weft.weights.layers import FeedForwardMatrices, LayerMatrices, as_relu
 from weft.weights.matrices import lay_out
 from weft.weights.precision import Format, format_of
@@ -276,7 +276,7 @@ def _emit(
     loops = program.max_layers if count is None else count
     return emit(
         [layer] if shared else [layer] * loops,
-        Tables(
+        EmbeddingTables(
             embedding=_token_table(problem, layout, size),
             unembedding=np.eye(output.size, layout.width, output.start),
             positions=positions,

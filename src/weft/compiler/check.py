@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from weft.compiler.build import Compiled
-from weft.compiler.run import run_model
+from weft.compiler.execution import run_model
 from weft.errors import WeftError
 from weft.interpreter import reference
 from weft.interpreter.batched import BatchRun, run_batch

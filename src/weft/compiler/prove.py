@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from weft.compiler.build import Compiled
+from weft.compiler.model_files import output_format, read_certificate, read_program
 from weft.compiler.proof import Proof, verify
-from weft.compiler.store import output_format, read_certificate, read_program
 from weft.errors import WeftError
 from weft.language.program import Program
 from weft.language.source import source_hash

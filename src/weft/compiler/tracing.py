@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from weft.compiler.run import padded
+from weft.compiler.execution import padded
 from weft.errors import WeftError
 from weft.language.ranges import UNDEFINED
 from weft.language.stream import Stream
-from weft.models.build import Model
+from weft.models.factory import Model
 from weft.models.slots import UNDEFINED_CODE, Layout, decode, margin
 from weft.models.transformer import Transformer
 

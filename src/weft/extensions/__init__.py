@@ -14,8 +14,7 @@ A class is checked when it is registered or loaded: that it has the right base c
 is missing, and that its methods and its constructor take the arguments that Weft calls them with.
 """
 
-from weft.extensions.files import file_reference, load_file
-from weft.extensions.points import POINTS, ExtensionPoint, Reference, reference
+from weft.extensions.points import POINTS, ExtensionPoint, NameReference, reference
 from weft.extensions.registry import (
     available,
     exists,
@@ -25,12 +24,13 @@ from weft.extensions.registry import (
     register,
     unregister,
 )
+from weft.extensions.user_files import file_reference, load_file
 from weft.extensions.versioning import check_versions, copy_files, versions
 
 __all__ = [
     "POINTS",
     "ExtensionPoint",
-    "Reference",
+    "NameReference",
     "available",
     "check_versions",
     "copy_files",

@@ -121,7 +121,7 @@ def point_of(kind: str) -> ExtensionPoint:
 
 
 @dataclass(frozen=True)
-class Reference:
+class NameReference:
     """A name taken apart: `path/file.py:Name(n=3)`, or a plain name with arguments or without.
 
     Attributes:
@@ -142,7 +142,7 @@ class Reference:
         return self.name is not None or self.path.endswith(".py")
 
 
-def reference(text: str, kind: str = "program") -> Reference:
+def reference(text: str, kind: str = "program") -> NameReference:
     """Take a name apart.
 
     Example:
@@ -157,7 +157,7 @@ def reference(text: str, kind: str = "program") -> Reference:
             f"'{text}' does not name {point_of(kind).noun}",
             remedy="Write a name, or path/file.py:Class, with arguments as in name(n=3)",
         )
-    return Reference(text, matched["path"], matched["name"], arguments)
+    return NameReference(text, matched["path"], matched["name"], arguments)
 
 
 def resolve(text: str) -> Any:

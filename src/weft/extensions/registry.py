@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from weft.errors import WeftError, did_you_mean
 from weft.extensions.checks import check, check_arguments
-from weft.extensions.files import object_in_file
 from weft.extensions.points import ExtensionPoint, point_of, reference, resolve
+from weft.extensions.user_files import object_in_file
 from weft.files import is_file, is_folder
 from weft.language.user_code import user_code
 

@@ -50,7 +50,7 @@ class Put:
 
 
 @dataclass(frozen=True)
-class Path:
+class DiagramPath:
     """A path from the root to a result, with the values that it allows for each variable."""
 
     guard: tuple[tuple[str, tuple[Any, ...]], ...]
@@ -338,12 +338,12 @@ class Diagram(Decision):
         except OutOfRange:
             return self.failed
 
-    def paths(self) -> Iterator[Path]:
+    def paths(self) -> Iterator[DiagramPath]:
         """Every path to a new value; the last constraint is on the variable itself."""
         for old in self._values[0]:
             for guard, put in self.ways(self._below_target(old)):
                 if isinstance(put, Put) and put.value != old:
-                    yield Path((*guard, (self.target, (old,))), put)
+                    yield DiagramPath((*guard, (self.target, (old,))), put)
 
     def ways_from(self, old: Any) -> Iterator[tuple[tuple[Any, ...], Any]]:
         """Every path for an old value of the target; `Keep` and `Put` results."""
@@ -374,7 +374,7 @@ class Diagram(Decision):
                 result[self._content[node].value] = 1
         return result
 
-    def find(self, state: Mapping[str, Any]) -> Path | None:
+    def find(self, state: Mapping[str, Any]) -> DiagramPath | None:
         """The path that a state takes; None if the variable keeps its value."""
         node, guard = self.root, []
         while self._levels[node] != BOTTOM:
@@ -388,4 +388,4 @@ class Diagram(Decision):
         result = self._content[node]
         if not isinstance(result, Put) or result.value == state[self.target]:
             return None
-        return Path((*guard, (self.target, (state[self.target],))), result)
+        return DiagramPath((*guard, (self.target, (state[self.target],))), result)

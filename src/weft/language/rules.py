@@ -15,7 +15,7 @@ from itertools import product
 from typing import Any
 
 from weft.errors import Location, WeftError
-from weft.language.diagrams import Diagram, Path
+from weft.language.diagrams import Diagram, DiagramPath
 from weft.language.expressions import deep_recursion
 from weft.language.program import Program, Variable
 from weft.language.ranges import UNDEFINED, show_value
@@ -228,7 +228,7 @@ class DerivedRules(RuleSet):
         return tuple(_rule(target, path) for target, path in result if path is not None)
 
 
-def _rule(target: str, path: Path) -> Rule:
+def _rule(target: str, path: DiagramPath) -> Rule:
     *guard, (_, (old,)) = path.guard
     return Rule(tuple(guard), target, old, path.result.value, path.result.where)
 

@@ -1,7 +1,7 @@
 """The one Transformer, of which compiled and trained models are instances, and its mechanisms."""
 
-from weft.models.build import Model, build_model
 from weft.models.config import TransformerConfig, config_from_dict
+from weft.models.factory import Model, build_model
 from weft.models.generation import generate
 from weft.models.init import initialise
 from weft.models.lstm import LSTM

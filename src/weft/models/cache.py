@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 if TYPE_CHECKING:
-    from weft.models.build import Model
+    from weft.models.factory import Model
 
 LayerCache = dict[str, Any]
 """What one layer keeps, by name: keys, values, and whatever else its attention needs."""

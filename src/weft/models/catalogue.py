@@ -17,8 +17,8 @@ from weft.errors import WeftError, did_you_mean
 from weft.extensions import exists, kind_in_file, reference
 from weft.models import attention, canon, dropout, feed_forward, layer, lstm, norms, offsets
 from weft.models.attentions import mechanism_class
-from weft.models.build import build_model
 from weft.models.config import ATTENTIONS, POSITIONS, TransformerConfig
+from weft.models.factory import build_model
 from weft.models.positions import encoding_class, randomised
 
 Group = Literal["positions", "attentions", "blocks"]

@@ -29,8 +29,8 @@ from weft.config import from_plain, require
 from weft.errors import WeftError
 from weft.files import named, output_folder, read_json, read_text, reason, replaced, write_json
 from weft.language.vocabulary import Vocabulary
-from weft.models.build import Model, build_model
 from weft.models.config import TransformerConfig, config_from_dict
+from weft.models.factory import Model, build_model
 from weft.models.lstm import LSTM
 from weft.models.slots import Layout, layout_from_list, round_stream
 from weft.models.text import MAX_LENGTH, TextFormat, TokenFormat
@@ -66,7 +66,7 @@ class ModelDescription:
         heads: for every attention head, the program's heads that it computes.
         rounds: whether every variable is set to its nearest value after each layer.
         program: of the program behind it: its name, where to find it, a hash of its source, and
-            what the compiler notes (`weft.compiler.store`).
+            what the compiler notes (`weft.compiler.model_files`).
         training: of the run that trained it: task, parameters, hash, step, accuracy.
         verified: what was proved of it.
     """

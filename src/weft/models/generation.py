@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from weft.errors import WeftError
-from weft.models.build import Model
 from weft.models.cache import empty_kv_cache, supports_kv_cache
+from weft.models.factory import Model
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int

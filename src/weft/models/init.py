@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 if TYPE_CHECKING:
-    from weft.models.build import Model
+    from weft.models.factory import Model
 
 Recipe = Literal["gpt2", "depth-scaled", "zero-output", "fan-in"]
 STD = 0.02

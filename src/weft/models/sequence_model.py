@@ -15,7 +15,7 @@ from weft.models.slots import Layout, read_stream
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
 
-    from weft.models.build import Model
+    from weft.models.factory import Model
     from weft.models.text import TextFormat
     from weft.models.transformer import Output
 

@@ -1,8 +1,8 @@
 """Text in, text out: how the input of a model is written as tokens, and its answer read.
 
 `model.answer` asks a `TextFormat`. `TokenFormat` is the one that every model folder holds: it
-goes by the names of tokens and needs no code but this. `weft.compiler.run` has another, which goes
-by a program's own `encode` and `decode`.
+goes by the names of tokens and needs no other code. `weft.compiler.execution` has another, which
+goes by a program's own `encode` and `decode`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from weft.language.vocabulary import Vocabulary
 from weft.models.generation import generate
 
 if TYPE_CHECKING:
-    from weft.models.build import Model
+    from weft.models.factory import Model
 
 MAX_LENGTH = 1_000_000
 """The longest input or answer that a model folder may claim."""

@@ -3,8 +3,8 @@
 `explain` looks the method up in `EXPLAINERS`. Today there is one: a run from traces (`weft train
 TASK --traces PROGRAM`) trains the feed-forward of a compiled model, in whose residual stream every
 variable has its own dimensions, so its hidden units can be read as rules
-(`weft.theory.extraction.rules`) and compared with the compiled ones
-(`weft.theory.extraction.distance`).
+(`weft.theory.extraction.extract`) and compared with the compiled ones
+(`weft.theory.extraction.weight_distance`).
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from typing import Any, Protocol
 from weft.errors import WeftError
 from weft.interpreter.states import StateSet
 from weft.language.program import Program
-from weft.theory.extraction.distance import WITHIN, Distance, UnitDistance, distance
+from weft.theory.extraction.weight_distance import WITHIN, Distance, UnitDistance, distance
 from weft.theory.optimum.reconstruction import require_categorical
 from weft.training.program_task import ProgramTask
 from weft.training.store import Run
 from weft.training.supervision import task_of
-from weft.training.traces.feed_forward import feed_forward_of
-from weft.training.traces.learner import traces_of
+from weft.training.traces.trace_learner import traces_of
+from weft.training.traces.trained_feed_forward import feed_forward_of
 
 KINDS = {"recovered": "program", "alike": "alike", "extra": "extra"}
 """Kinds of extracted rules, and the word that a listing shows for each."""

@@ -25,7 +25,7 @@ from torch import Tensor
 
 from weft.errors import WeftError
 from weft.files import replaced
-from weft.models.build import Model
+from weft.models.factory import Model
 from weft.statistics import Share
 from weft.tasks import Batch, Task, by_axis, score
 from weft.tasks.arrays import Bools, Ints

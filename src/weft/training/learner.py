@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from weft.errors import WeftError
-from weft.models.build import Model, build_model
+from weft.models.factory import Model, build_model
 from weft.models.transformer import Output
 from weft.tasks import Task
 from weft.training.config import LabelSetLoss, TrainingConfig

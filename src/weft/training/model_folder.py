@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from weft.compiler.store import ProgramDescription, output_format
+from weft.compiler.model_files import ProgramDescription, output_format
 from weft.errors import WeftError
 from weft.language.program import Program
 from weft.language.source import source_hash
 from weft.language.vocabulary import Vocabulary
-from weft.models.build import Model
+from weft.models.factory import Model
 from weft.models.files import RUN_MODEL, save_model
 from weft.models.text import TokenFormat
 from weft.tasks import Task

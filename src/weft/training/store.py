@@ -16,7 +16,7 @@ from weft.files import named, read_json, read_lines
 from weft.training.config import TrainingConfig, training_config
 
 if TYPE_CHECKING:
-    from weft.models.build import Model
+    from weft.models.factory import Model
     from weft.tasks import Task
     from weft.training.callbacks import Result
     from weft.training.evaluation import Predictions

@@ -9,8 +9,8 @@ import torch
 
 from weft.errors import WeftError
 from weft.extensions import check_versions
-from weft.models.build import Model, build_model
 from weft.models.config import TransformerConfig
+from weft.models.factory import Model, build_model
 from weft.models.init import initialise
 from weft.models.presets import preset
 from weft.tasks import Task, task
@@ -86,7 +86,7 @@ def program_of(config: TrainingConfig) -> Program:
 def model_config(config: TrainingConfig, task: Task) -> TransformerConfig:
     """The config of the model that a run trains on a task."""
     if config.supervision.by == "traces":
-        from weft.training.traces.feed_forward import placed_config
+        from weft.training.traces.trained_feed_forward import placed_config
 
         return placed_config(config, task)
     kind = config.model.get("kind", KINDS[task.format])
@@ -146,7 +146,7 @@ def _digits(task: Task) -> tuple[int, ...]:
 def model_of(config: TrainingConfig, task: Task) -> Model:
     """The model of a run, before its weights are initialised or loaded."""
     if config.supervision.by == "traces":
-        from weft.training.traces.feed_forward import placed
+        from weft.training.traces.trained_feed_forward import placed
 
         return placed(config, task)
     return build_model(model_config(config, task))
@@ -158,7 +158,7 @@ def learner_of(
     """A learner for the config's supervision, with an initialised model."""
     by = config.supervision.by
     if by == "traces":
-        from weft.training.traces.learner import trace_learner
+        from weft.training.traces.trace_learner import trace_learner
 
         return trace_learner(config, task, device, group)
     if by == "streams":

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Tables:
+class EmbeddingTables:
     """What surrounds the layers.
 
     Attributes:
@@ -51,7 +51,7 @@ class Tables:
 
 def emit(
     layers: Sequence[LayerMatrices],
-    tables: Tables,
+    tables: EmbeddingTables,
     *,
     loops: int = 1,
     causal: bool = False,
@@ -81,7 +81,7 @@ def emit(
         >>> from weft.weights.layers import AttentionMatrices, LayerMatrices, no_feed_forward
         >>> ones = np.array([[[0.0], [1.0]]])  # reads dimension 1: is the token a 1?
         >>> mean = AttentionMatrices(0 * ones, 0 * ones, ones, np.array([[[1.0, 0.0]]]))
-        >>> tables = Tables(np.array([[0.0, 0.0], [0.0, 1.0]]), np.array([[1.0, 0.0]]))
+        >>> tables = EmbeddingTables(np.array([[0.0, 0.0], [0.0, 1.0]]), np.array([[1.0, 0.0]]))
         >>> model = emit([LayerMatrices(mean, no_feed_forward(2))], tables, causal=True)
         >>> model(torch.tensor([[1, 0, 0, 1]])).logits[0, :, 0]  # the share of ones so far
         tensor([1.0000, 0.5000, 0.3333, 0.5000])
@@ -145,7 +145,7 @@ def _hidden(given: Sequence[FeedForwardMatrices], activation: Activation) -> tup
 
 
 def _weights(
-    layers: Sequence[LayerMatrices], tables: Tables, config: TransformerConfig
+    layers: Sequence[LayerMatrices], tables: EmbeddingTables, config: TransformerConfig
 ) -> Iterator[tuple[str, Matrix]]:
     """All parameters by their name in the model, padded."""
     yield "embedding", tables.embedding
@@ -174,7 +174,7 @@ def _weights(
             yield f"layers.{number}.{name}", matrix
 
 
-def _check(layers: Sequence[LayerMatrices], tables: Tables) -> None:
+def _check(layers: Sequence[LayerMatrices], tables: EmbeddingTables) -> None:
     """Refuse matrices that do not fit together, before anything is padded."""
     width = tables.embedding.shape[1]
     if not layers:

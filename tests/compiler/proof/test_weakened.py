@@ -26,7 +26,14 @@ from test_broken_compilers import BROKEN, MEAN_RAMPS, prove_compiled
 import weft
 from random_programs import make
 from weft.compiler import one_hot as expand
-from weft.compiler.proof import attention, feed_forward, invariant, prove, stream, verify
+from weft.compiler.proof import (
+    feed_forward_checks,
+    head_checks,
+    invariant,
+    prove,
+    stream_checks,
+    verify,
+)
 from weft.compiler.proof.rounding import PRECISIONS, Precision
 from weft.weights.precision import Ramp
 
@@ -88,15 +95,15 @@ def raised_offsets(name: str) -> Iterator[Mutant]:
 def lax_scores(*args: Any) -> None:
     """Margins are compared, equality of matches is not."""
     model, number, head, found = args
-    original = attention.np.unique
+    original = head_checks.np.unique
     try:
-        attention.np.unique = lambda values: original(values)[:1] * 0  # type: ignore[assignment]
+        head_checks.np.unique = lambda values: original(values)[:1] * 0  # type: ignore[assignment]
         CHECK_SCORES(model, number, head, found)
     finally:
-        attention.np.unique = original  # type: ignore[assignment]
+        head_checks.np.unique = original  # type: ignore[assignment]
 
 
-CHECK_SCORES = attention._check_scores
+CHECK_SCORES = head_checks._check_scores
 
 WEAKENED: dict[str, Weakened] = {
     "config: kind": Weakened(verify, "check_config", nothing, "cellular", of_field("kind")),
@@ -105,31 +112,33 @@ WEAKENED: dict[str, Weakened] = {
     "embedding": Weakened(verify, "check_tables", nothing, "parity", of_tensor("embedding")),
     "unembedding": Weakened(verify, "check_tables", nothing, "parity", of_tensor("unembedding")),
     "position table": Weakened(
-        stream, "_check_same", nothing, "absolute positions", of_tensor("table")
+        stream_checks, "_check_same", nothing, "absolute positions", of_tensor("table")
     ),
     "queries": Weakened(
-        attention, "_check_scores", nothing, "absolute positions", of_tensor("attention.query")
+        head_checks, "_check_scores", nothing, "absolute positions", of_tensor("attention.query")
     ),
     "matches alike": Weakened(
-        attention, "_check_scores", lax_scores, "averages over offsets", raised_offsets
+        head_checks, "_check_scores", lax_scores, "averages over offsets", raised_offsets
     ),
-    "values": Weakened(attention, "_check_copied", nothing, "parity", of_tensor("attention.value")),
+    "values": Weakened(
+        head_checks, "_check_copied", nothing, "parity", of_tensor("attention.value")
+    ),
     "clearing heads": Weakened(
-        attention,
+        head_checks,
         "_check_clearing",
         lambda *_: set(range(1000)),
         "parity",
         of_tensor("attention.output"),
     ),
     "clearing units": Weakened(
-        feed_forward.FeedForward,
+        feed_forward_checks.FeedForwardChecks,
         "check_cleared",
         nothing,
         "averages over offsets",
         of_tensor("feed_forward.weights.2", rows="near"),
     ),
     "updates": Weakened(
-        feed_forward.FeedForward,
+        feed_forward_checks.FeedForwardChecks,
         "check_update",
         lambda *_: 0,
         "parity",

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import weft
+from weft.compiler.execution import input_numbers, run_model
 from weft.compiler.proof import prove
-from weft.compiler.run import input_numbers, run_model
 from weft.programs.scan.grammar import WORDS, meanings
 from weft.programs.scan.parser import COMMAND, GRAMMAR, OUTPUTS
 from weft.programs.scan.program import MEMORY, NODES, Scan

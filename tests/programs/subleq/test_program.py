@@ -9,8 +9,8 @@ import pytest
 
 import weft
 from weft.programs.subleq.assembler import assemble
-from weft.programs.subleq.machine import MachineError, execute
 from weft.programs.subleq.program import Subleq
+from weft.programs.subleq.simulator import MachineError, execute
 
 MACHINES = Path(weft.__file__).parent / "programs" / "subleq" / "machines"
 EXAMPLES = sorted(MACHINES.glob("*.subleq"))

@@ -14,8 +14,8 @@ from traced_rules import SMALL, samples, traced
 import weft
 from random_programs import batches, programs
 from weft.compiler.check import check
+from weft.compiler.execution import input_numbers, run_model
 from weft.compiler.proof import prove
-from weft.compiler.run import input_numbers, run_model
 from weft.errors import WeftError
 from weft.interpreter import states as states_module
 from weft.interpreter.trace import read_state

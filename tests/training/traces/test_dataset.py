@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import weft
 from random_programs import programs
 from weft.compiler.build import compile_program
-from weft.compiler.run import padded
+from weft.compiler.execution import padded
 from weft.errors import WeftError
 from weft.interpreter.states import Packing
 from weft.language import Program

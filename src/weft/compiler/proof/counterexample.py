@@ -12,7 +12,7 @@ import torch
 
 from weft.compiler.proof.findings import Shown
 from weft.compiler.proof.invariant import Invariant
-from weft.compiler.proof.stream import encode, rounded
+from weft.compiler.proof.stream_checks import encode, rounded
 from weft.errors import WeftError
 from weft.interpreter.batched import BatchRun, run_batch
 from weft.interpreter.reference import StepFailure, step

@@ -23,15 +23,15 @@ from typing import Literal
 import numpy as np
 
 from weft.compiler.certificate import Certificate
-from weft.compiler.proof.attention import check_attention, check_head_names
 from weft.compiler.proof.counterexample import find_input, find_state
 from weft.compiler.proof.exclusions import failing_states
-from weft.compiler.proof.feed_forward import FeedForward
+from weft.compiler.proof.feed_forward_checks import FeedForwardChecks
 from weft.compiler.proof.findings import Shown, Unproved
+from weft.compiler.proof.head_checks import check_attention, check_head_names
 from weft.compiler.proof.invariant import Invariant, check_certificate
 from weft.compiler.proof.rounding import PRECISIONS, SMALLEST, Array
 from weft.compiler.proof.semantics import check_semantics
-from weft.compiler.proof.stream import check_config, check_layout, check_tables
+from weft.compiler.proof.stream_checks import check_config, check_layout, check_tables
 from weft.language.expressions import deep_recursion
 from weft.language.program import Program
 from weft.models.config import TransformerConfig
@@ -173,7 +173,7 @@ class _Proving:
         maps = [_affine_maps(tensors, config, number) for number in layers]
         written = [np.abs(w[-1]).sum(1) + np.abs(b[-1]) for w, b in maps]
         for number, (weights, biases) in enumerate(maps):
-            feed_forward = FeedForward(
+            feed_forward = FeedForwardChecks(
                 invariant=self.invariant,
                 layout=layout,
                 config=config,
@@ -200,7 +200,7 @@ class _Proving:
                 "alone; compile without --relu, or check it on inputs (weft check)"
             )
 
-    def _check_feed_forward(self, feed_forward: FeedForward) -> int:
+    def _check_feed_forward(self, feed_forward: FeedForwardChecks) -> int:
         """All updates. If they hold for mixtures of real numbers alone, this is an exclusion.
 
         Level 0 is the ALTA paper's construction, which gives its units no margin for the rounding

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from weft.errors import WeftError
 from weft.interpreter import reference
+from weft.interpreter.batched.batch_run import BatchRun, Snapshot
 from weft.interpreter.batched.engine import Engine, FirstFailure, RunningBatch
-from weft.interpreter.batched.results import BatchRun, Snapshot
 from weft.interpreter.failures import InterpretersDisagree, not_halted, shown
 from weft.interpreter.inputs import read_input, with_input_number
 from weft.language.frontend import AlwaysFails

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.interpreter.batched.heads import HeadPlan, Segments, segments_of
+from weft.interpreter.batched.batch_run import Snapshot
+from weft.interpreter.batched.batched_heads import HeadPlan, Segments, segments_of
 from weft.interpreter.batched.plan import StepPlan, code_type
-from weft.interpreter.batched.results import Snapshot
 from weft.language.program import Program
 
 Array = NDArray[Any]

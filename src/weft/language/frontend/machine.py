@@ -98,7 +98,7 @@ class Frame:
 
 
 @dataclass
-class Snapshot:
+class BranchState:
     """All that a branch can change."""
 
     values: dict[str, Expression]
@@ -340,18 +340,18 @@ class SymbolicMachine:
             del self.effects[effects:]
             return fallback(reason)
 
-    def _snapshot(self) -> Snapshot:
+    def _snapshot(self) -> BranchState:
         frame = self.frame
         flow = (frame.result, frame.returned, frame.broke, frame.continued)
-        return Snapshot(dict(self.values), dict(frame.locals), flow)
+        return BranchState(dict(self.values), dict(frame.locals), flow)
 
-    def _restore(self, snapshot: Snapshot) -> None:
+    def _restore(self, snapshot: BranchState) -> None:
         frame = self.frame
         self.values = dict(snapshot.values)
         frame.locals = dict(snapshot.locals)
         frame.result, frame.returned, frame.broke, frame.continued = snapshot.flow
 
-    def _merge(self, test: Expression, then: Snapshot, otherwise: Snapshot) -> None:
+    def _merge(self, test: Expression, then: BranchState, otherwise: BranchState) -> None:
         choice = self.make.choice
         self.values = {
             name: choice(test, value, otherwise.values[name]) for name, value in then.values.items()

@@ -18,7 +18,7 @@ from weft.models.context import AttentionContext
 from weft.models.positions.abacus import Abacus
 from weft.models.positions.alibi import Alibi
 from weft.models.positions.base import PositionalEncoding
-from weft.models.positions.distance import Distance
+from weft.models.positions.distance import DistanceBias
 from weft.models.positions.fire import Fire
 from weft.models.positions.learned import Learned
 from weft.models.positions.nape import Nape
@@ -33,7 +33,7 @@ ENCODINGS: dict[str, type[PositionalEncoding]] = {
     "alibi": Alibi,
     "nape": Nape,
     "t5": T5,
-    "distance": Distance,
+    "distance": DistanceBias,
     "fire": Fire,
     "abacus": Abacus,
 }

@@ -26,7 +26,7 @@ from weft.models.init import Initialisation
 from weft.models.positions.base import PositionalEncoding
 
 
-class Distance(PositionalEncoding):
+class DistanceBias(PositionalEncoding):
     """A learned bias per distance and head."""
 
     def __init__(self, config: TransformerConfig) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import weft
-from weft.programs.subleq.machine import execute
+from weft.programs.subleq.simulator import execute
 
 FETCH, COMPUTE, JUMP, DONE = range(4)
 

@@ -20,7 +20,7 @@ from weft.errors import WeftError
 from weft.language.ranges import UNDEFINED
 from weft.statistics import Share
 from weft.studies.agreement import Agreement, Answers, agreement_from
-from weft.studies.reference import Reference
+from weft.studies.reference_figures import Reference
 from weft.studies.results import Curve, curve_from, curves_of, pairs_of
 from weft.studies.run_table import recipe
 from weft.tasks import Batch, Task

@@ -13,14 +13,14 @@ from weft.errors import WeftError
 from weft.language.program import Program, as_program
 from weft.programs import program as program_named
 from weft.theory.minimal.generalisation import generalises
+from weft.theory.minimal.input_splits import split_inputs
 from weft.theory.minimal.minimality import Reading
 from weft.theory.minimal.minimise import minimal_program
 from weft.theory.minimal.observation import Form
-from weft.theory.minimal.report import Prediction
-from weft.theory.minimal.splits import split_inputs
+from weft.theory.minimal.prediction import Prediction
 
 InputSet = str | Sequence[str | Sequence[Any]]
-"""A split by name (see `weft.theory.minimal.splits`), or the inputs themselves."""
+"""A split by name (see `weft.theory.minimal.input_splits`), or the inputs themselves."""
 
 
 def predict(

@@ -31,8 +31,8 @@ from torch import Tensor, nn
 
 from weft.errors import WeftError
 from weft.interpreter.batched import BatchRun, run_batch
-from weft.models.build import Model
 from weft.models.config import TransformerConfig
+from weft.models.factory import Model
 from weft.models.init import initialise, normal
 from weft.tasks import Batch, Task
 from weft.training.config import TrainingConfig

@@ -26,7 +26,7 @@ from weft.compiler.proof.clearing import is_cleared
 from weft.compiler.proof.findings import Unproved
 from weft.compiler.proof.invariant import Invariant, listed_mask
 from weft.compiler.proof.rounding import LONGEST, NOTHING, PRECISIONS, Array
-from weft.compiler.proof.stream import encode, rounded
+from weft.compiler.proof.stream_checks import encode, rounded
 from weft.language.diagrams import Put
 from weft.language.expressions import reads
 from weft.language.ranges import UNDEFINED, Number
@@ -38,7 +38,7 @@ STATES_TO_RUN = 64
 
 
 @dataclass(frozen=True)
-class FeedForward:
+class FeedForwardChecks:
     """The feed-forward of a layer, with the invariant that it is proved under.
 
     Attributes:
@@ -278,7 +278,7 @@ class FeedForward:
             yield state
 
 
-def _shown(feed_forward: FeedForward, masks: Mapping[str, Array]) -> str:
+def _shown(feed_forward: FeedForwardChecks, masks: Mapping[str, Array]) -> str:
     """A cell in words, if it is small."""
     shown = []
     for name, mask in masks.items():

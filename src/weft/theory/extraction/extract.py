@@ -75,7 +75,7 @@ def read_rules(
 
     Example:
         >>> import weft
-        >>> from weft.theory.extraction.rules import read_rules
+        >>> from weft.theory.extraction.extract import read_rules
         >>> compiled = weft.compile(weft.program("parity"), level=0)
         >>> reading = read_rules(compiled.model.layers[0].feed_forward, compiled.model.layout)
         >>> print(reading.rules[0].rule.show(compiled.program.variables))

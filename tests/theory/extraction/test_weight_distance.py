@@ -14,8 +14,8 @@ from weft.interpreter.states import StateSet
 from weft.language.ranges import UNDEFINED
 from weft.models import Layout, TransformerConfig
 from weft.models.feed_forward import FeedForward
-from weft.theory.extraction.distance import distance
 from weft.theory.extraction.networks import HiddenLayer
+from weft.theory.extraction.weight_distance import distance
 from weft.theory.optimum.derivatives import Penalty
 
 

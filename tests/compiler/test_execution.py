@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weft
-from weft.compiler.run import input_numbers, run_model
+from weft.compiler.execution import input_numbers, run_model
 
 
 def test_padding_changes_nothing() -> None:

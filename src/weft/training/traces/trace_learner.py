@@ -22,7 +22,7 @@ import torch
 from torch import Tensor, nn
 
 from weft.errors import WeftError
-from weft.models.build import Model
+from weft.models.factory import Model
 from weft.models.feed_forward import FeedForward
 from weft.models.init import normal
 from weft.tasks import Task
@@ -31,7 +31,7 @@ from weft.training.distributed import Group
 from weft.training.learner import Batches, Learner
 from weft.training.program_task import ProgramTask
 from weft.training.traces.dataset import TraceSet, collect
-from weft.training.traces.feed_forward import feed_forward_of, placed
+from weft.training.traces.trained_feed_forward import feed_forward_of, placed
 from weft.training.traces.vectors import VectorPairs
 
 if TYPE_CHECKING:

@@ -24,6 +24,7 @@ import numpy as np
 from weft.interpreter.states import Ints, StateSet, code_values
 from weft.language.program import Program, as_program
 from weft.language.rules import Rule
+from weft.theory.extraction.extract import ExtractedRules, read_rules
 from weft.theory.extraction.networks import (
     DeepFeedForward,
     HiddenLayer,
@@ -31,7 +32,6 @@ from weft.theory.extraction.networks import (
     network_of,
     stream_vectors,
 )
-from weft.theory.extraction.rules import ExtractedRules, read_rules
 from weft.theory.optimum.derivatives import Penalty
 from weft.theory.optimum.kinks import count_kinks
 from weft.theory.optimum.reconstruction import Construction, Floats, construct
@@ -113,7 +113,7 @@ def distance(
     Example:
         >>> import weft
         >>> from weft.interpreter.states import states_of
-        >>> from weft.theory.extraction.distance import distance
+        >>> from weft.theory.extraction.weight_distance import distance
         >>> parity = weft.program("parity")
         >>> model = weft.compile(parity, level=0).model
         >>> states = states_of(parity, ["101", "11"])

@@ -15,8 +15,8 @@ from dataclasses import replace
 from functools import partial
 
 from weft.errors import WeftError
-from weft.models.build import Model
 from weft.models.config import TransformerConfig
+from weft.models.factory import Model
 from weft.models.feed_forward import FeedForward
 from weft.models.slots import round_stream
 from weft.models.transformer import Transformer

@@ -23,9 +23,9 @@ from weft.language.program import Variable
 from weft.language.ranges import UNDEFINED
 from weft.models import Layout, Slot, TransformerConfig
 from weft.models.feed_forward import FeedForward
-from weft.theory.extraction.distance import distance
+from weft.theory.extraction.extract import ExtractedRules, read_rules
 from weft.theory.extraction.networks import HiddenLayer
-from weft.theory.extraction.rules import ExtractedRules, read_rules
+from weft.theory.extraction.weight_distance import distance
 from weft.theory.optimum.derivatives import Penalty
 from weft.theory.optimum.reconstruction import paper_rules
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.interpreter import reference
-from weft.interpreter.batched.heads import Segments
+from weft.interpreter.batched.batched_heads import Segments
 from weft.interpreter.trace import Layer, Run, Trace, halting_times
 from weft.language.program import Program, token_numbers
 from weft.language.ranges import UNDEFINED, Undefined, Value

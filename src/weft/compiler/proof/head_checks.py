@@ -24,7 +24,7 @@ from weft.compiler.proof.rounding import (
     is_exact_product,
     is_power_of_two,
 )
-from weft.compiler.proof.stream import encode
+from weft.compiler.proof.stream_checks import encode
 from weft.language.program import Head
 from weft.models.config import TransformerConfig
 from weft.models.slots import Layout
@@ -33,7 +33,7 @@ Offsets = list[tuple[int, float]]
 
 
 @dataclass(frozen=True)
-class Attention:
+class AttentionChecks:
     """The attention weights of one layer, and the config that they are used with."""
 
     tensors: Mapping[str, Array]
@@ -94,7 +94,7 @@ def check_attention(
     layer: int = 0,
 ) -> frozenset[int]:
     """All heads of a layer are right; returns the dimensions that they clear before writing."""
-    attention = Attention(tensors, config, layout, layer)
+    attention = AttentionChecks(tensors, config, layout, layer)
     heads = invariant.heads
     if config.heads < len(heads):
         raise Unproved(f"the program has {len(heads)} heads, the model {config.heads}")
@@ -122,7 +122,7 @@ def check_head_names(layout: Layout, config: TransformerConfig, invariant: Invar
         raise Unproved("the layout's names of heads are not those of the program")
 
 
-def _check_copied(attention: Attention, number: int, head: Head) -> None:
+def _check_copied(attention: AttentionChecks, number: int, head: Head) -> None:
     value, output = attention.layout[head.value], attention.layout[head.name]
     wanted = np.zeros((attention.config.width, attention.config.width))
     places = np.arange(value.size)
@@ -131,7 +131,9 @@ def _check_copied(attention: Attention, number: int, head: Head) -> None:
         raise Unproved("it does not copy its value to its output")
 
 
-def _check_scores(attention: Attention, number: int, head: Head, invariant: Invariant) -> None:
+def _check_scores(
+    attention: AttentionChecks, number: int, head: Head, invariant: Invariant
+) -> None:
     scores, matches = _scores(attention, number, head, invariant)
     sink = attention.sink(number)
     if not np.isfinite(sink):
@@ -156,7 +158,7 @@ def _check_scores(attention: Attention, number: int, head: Head, invariant: Inva
 
 
 def _scores(
-    attention: Attention, number: int, head: Head, invariant: Invariant
+    attention: AttentionChecks, number: int, head: Head, invariant: Invariant
 ) -> tuple[Array, Array]:
     """The score of every listed key for every listed query, without bias, and which match."""
     query, key = attention.matrix("query", number), attention.matrix("key", number)
@@ -182,7 +184,7 @@ def _scores(
 
 
 def _projected(
-    attention: Attention, name: str, matrix: Array, invariant: Invariant, bits: int
+    attention: AttentionChecks, name: str, matrix: Array, invariant: Invariant, bits: int
 ) -> Array:
     """Listed values as queries or keys (values, key width)."""
     rows = encode(invariant.program.variables[name])[invariant.codes(name)]
@@ -194,7 +196,7 @@ def _projected(
 
 
 def _check_clearing(
-    attention: Attention, number: int, invariant: Invariant, already: set[int]
+    attention: AttentionChecks, number: int, invariant: Invariant, already: set[int]
 ) -> set[int]:
     """A head that attends to itself and subtracts what stands in slots of heads."""
     subject = f"head {number}, which belongs to no head of the program,"

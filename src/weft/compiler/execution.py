@@ -16,7 +16,7 @@ from weft.language.program import Program, token_numbers
 from weft.language.ranges import UNDEFINED
 from weft.language.stream import Stream
 from weft.language.user_code import decode_stream
-from weft.models.build import Model
+from weft.models.factory import Model
 from weft.models.forward import StreamObserver
 from weft.models.text import TextRun, check_length
 from weft.models.transformer import Output, Transformer
