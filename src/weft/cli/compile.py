@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 Level = Annotated[
     int,
-    typer.Option("-O", "--level", help="2: small; 0: one unit per rule, as in the ALTA paper."),
+    typer.Option("-O", "--level", help="2: small model; 0: one unit per rule, as in ALTA."),
 ]
 Length = Annotated[
     int | None,
@@ -36,7 +36,7 @@ Length = Annotated[
         "--max-length",
         min=1,
         max=MAX_LENGTH,
-        help="The longest input, for programs that need to know it.",
+        help="Maximum input length, for programs that depend on it.",
     ),
 ]
 Relu = Annotated[bool, typer.Option("--relu", help="Use plain ReLUs, two per clipped unit.")]
@@ -52,7 +52,7 @@ def compile_command(
     max_length: Length = None,
     inputs: Annotated[
         Path | None,
-        typer.Option("--for", help="A file with one input per line, the only ones to support."),
+        typer.Option("--for", help="Compile only for the inputs in this file, one per line."),
     ] = None,
     relu: Relu = False,
     dtype: Dtype = "float32",
@@ -123,7 +123,7 @@ def check_command(
             "--max-length",
             min=1,
             max=MAX_LENGTH,
-            help="The longest input, for which the model is compiled. [20]",
+            help="Maximum length of the inputs and of the model. [20]",
         ),
     ] = None,
     level: Level = 2,
@@ -237,7 +237,7 @@ def prove_command(
     ],
     name: Annotated[
         str | None,
-        typer.Option("--program", metavar="PROGRAM", help="The program, if it has moved since."),
+        typer.Option("--program", metavar="PROGRAM", help="The program, if its file has moved."),
     ] = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit with 1 if any state is excluded.")

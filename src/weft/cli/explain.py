@@ -18,7 +18,7 @@ def explain_command(
             "--tolerance",
             min=0.0,
             max=0.5,
-            help="How far numbers in the weights may be from the values they are read as.",
+            help="How far a unit may be from the exact values of a rule.",
         ),
     ] = 0.1,
     limit: Annotated[

@@ -33,7 +33,7 @@ Train = Annotated[
 ]
 Test = Annotated[
     list[str] | None,
-    typer.Option("--test", metavar="SPLIT", help="Test inputs, likewise; may be repeated."),
+    typer.Option("--test", metavar="SPLIT", help="Test inputs, in the same form; may be repeated."),
 ]
 Size = Annotated[
     int, typer.Option("--size", min=1, max=MAX_COUNT, help="How many training inputs to draw.")

@@ -30,7 +30,7 @@ def optimum_command(
         ),
     ] = 200,
     max_length: Annotated[
-        int, typer.Option("--max-length", min=1, max=MAX_LENGTH, help="The longest random input.")
+        int, typer.Option("--max-length", min=1, max=MAX_LENGTH, help="Maximum length of an input.")
     ] = 20,
     seed: Seed = 0,
     alpha: Annotated[float, typer.Option("--alpha", help="The weight of the regulariser.")] = 0.5,

@@ -40,7 +40,7 @@ def run_command(
     ] = None,
     max_layers: Annotated[
         int | None,
-        typer.Option("--max-layers", min=0, max=MAX_COUNT, help="Stop a program that runs longer."),
+        typer.Option("--max-layers", min=0, max=MAX_COUNT, help="Fail if it runs for more layers."),
     ] = None,
     compiled: Annotated[
         bool, typer.Option("--compiled", help="Compile the program and run the weights.")
@@ -49,16 +49,15 @@ def run_command(
         int, typer.Option("-O", "--level", help="With --compiled: optimisation level 0 or 2.")
     ] = 2,
     svg: Annotated[
-        Path | None, typer.Option("--svg", help="Also write what is shown as a picture.")
+        Path | None, typer.Option("--svg", help="Also write the output as an SVG picture.")
     ] = None,
     json: Json = False,
 ) -> None:
     """Run a program or a model and show what it computes.
 
-    The trace of a compiled model shows the variables that are read back from its residual stream.
-    Each row ends with the smallest margin of the variable: how much its dimensions may change
-    before another value is nearest. For a head, the gap between the scores that it selects and the
-    others follows.
+    The trace of a compiled model shows the variables as decoded from its residual stream. The
+    margin is how much a variable's dimensions may change before another value is nearest, at the
+    worst position; the gap is the smallest one between the scores that a head selects and others.
 
     Examples:
 

@@ -163,13 +163,13 @@ def _cell_as_json(cell: Cell, statuses: dict[str, str], result: Any) -> dict[str
 
 def study_command(
     name: Annotated[
-        str, typer.Argument(metavar="[NAME]", help="The name of a study; all are listed if none.")
+        str, typer.Argument(metavar="[NAME]", help="The name of a study; without it, list all.")
     ] = "",
     scale: Annotated[
         str, typer.Option("--scale", help="small, or paper for the paper's own sizes.")
     ] = "small",
     only: Annotated[
-        list[str] | None, typer.Option("--only", help="Rows with this label; may be repeated.")
+        list[str] | None, typer.Option("--only", help="Only rows with this label; may be repeated.")
     ] = None,
     changes: Annotated[
         list[str] | None,
@@ -181,12 +181,12 @@ def study_command(
     executor: ExecutorName = "",
     runs: Runs = Path("runs"),
     report: Annotated[
-        bool, typer.Option("--report", help="Report the runs there are; train nothing.")
+        bool, typer.Option("--report", help="Show the results so far; train nothing.")
     ] = False,
     out: Out = None,
     json: Json = False,
 ) -> None:
-    """Run a study: a paper's table beside our runs.
+    """Reproduce a table of a paper as training runs.
 
     Finished runs are not trained again.
 

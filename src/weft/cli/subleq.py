@@ -78,7 +78,7 @@ def subleq_command(
             "--max-instructions",
             min=1,
             max=MAX_COUNT,
-            help="Stop a machine that runs longer.",
+            help="Fail after this many instructions.",
         ),
     ] = 1000,
     level: Annotated[

@@ -35,7 +35,7 @@ def traces_command(
         int, typer.Option("--samples", min=1, max=MAX_COUNT, help="How many inputs to draw.")
     ] = 1000,
     max_length: Annotated[
-        int, typer.Option("--max-length", min=1, max=MAX_LENGTH, help="The longest random input.")
+        int, typer.Option("--max-length", min=1, max=MAX_LENGTH, help="Maximum length of an input.")
     ] = 20,
     seed: Seed = 0,
     show: Annotated[
@@ -49,10 +49,11 @@ def traces_command(
     ] = 0,
     json: Json = False,
 ) -> None:
-    """Extract what a program's feed-forward maps to what.
+    """Collect what a feed-forward reads and writes.
 
-    Every distinct state that it reads, over all layers and positions, is stored with what it
-    writes and with its count. Inputs come from a file, from a task, or are random.
+    Every distinct state that the program's feed-forward reads, over all layers and positions, is
+    stored with what it writes and how often the state occurs. Inputs come from a file, from a task,
+    or are random.
 
     Examples:
 

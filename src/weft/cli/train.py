@@ -137,7 +137,7 @@ def eval_command(
     ] = None,
     by: Annotated[
         str | None,
-        typer.Option("--by", metavar="AXIS", help="Also show accuracy along this axis."),
+        typer.Option("--by", metavar="AXIS", help="Also show accuracy by this axis."),
     ] = None,
     runs: Runs = Path("runs"),
     device: Device = "auto",

@@ -34,7 +34,7 @@ def verdict_command(
         list[str], typer.Argument(metavar="PROGRAM ...", help="Programs of one task.")
     ],
     task: Annotated[
-        str, typer.Option("--task", help="The task, if not that of the first program.")
+        str, typer.Option("--task", help="The task, by default that of the first program.")
     ] = "",
     parameters: Annotated[
         list[str] | None,
@@ -62,9 +62,9 @@ def verdict_command(
 ) -> None:
     """Compare what is expressible, predicted, learned.
 
-    All stages have the same tests. Trained models are looked up among the runs: those trained from
+    All rows use the same tests. Trained models are looked up among the runs: those trained from
     the program's traces (weft train TASK --traces PROGRAM), and all that were trained on the task
-    from answers. A program that solves no task of the list is tested on its own output, for inputs
+    from answers. If a program solves no listed task, the task is to predict its output on inputs
     that its `sample` draws.
 
     Examples:
