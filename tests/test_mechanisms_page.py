@@ -37,7 +37,7 @@ def test_every_mechanism_has_a_section_with_a_formula_and_a_picture(name: str) -
     text = sections()[name]
     assert text.count("```text") == 1
     assert f"](mechanisms/{name}.svg)" in text
-    for part in ("- Numbers: ", "- Memory: "):
+    for part in ("- Precision: ", "- Memory: "):
         assert part in text
 
 
