@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import copyreg
 import re
 import sys
 from collections.abc import Callable
@@ -14,7 +16,14 @@ from random_programs import make
 from small_programs import assert_means_the_same, small, within
 from weft.interpreter import reference
 from weft.interpreter.batched import run_batch
-from weft.language.bounded import ROUNDS, EndlessLoop, call_bounded, reaches_loop
+from weft.language.bounded import (
+    ROUNDS,
+    EndlessLoop,
+    call_bounded,
+    check_can_end,
+    reachable,
+    reaches_loop,
+)
 from weft.language.frontend import AlwaysFails
 
 HELPERS = """
@@ -270,3 +279,23 @@ def test_tracing_ends_with_the_call_and_leaves_other_tracers_alone() -> None:
     finally:
         sys.settrace(None)
     assert seen
+
+
+def swallows(value: object) -> object:
+    """Something that another package registers, with a loop that catches everything."""
+    while True:
+        try:
+            return repr(value)
+        except BaseException:
+            continue
+
+
+def test_what_other_packages_register_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`copy.copy` looks functions up in a table that any package may add to."""
+    monkeypatch.setitem(copyreg.dispatch_table, complex, swallows)
+
+    def step(z):
+        z.a = copy.copy(z.a)
+
+    assert swallows not in reachable([step])
+    check_can_end("Copies", step)

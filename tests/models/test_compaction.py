@@ -15,7 +15,7 @@ from weft.compiler.execution import input_numbers, padded, run_model
 from weft.models import Transformer, TransformerConfig
 from weft.models.slots import Layout, Slot
 from weft.programs import LIBRARY, Entry
-from weft.weights.emit import Tables, emit
+from weft.weights.emit import EmbeddingTables, emit
 from weft.weights.layers import (
     AttentionMatrices,
     FeedForwardMatrices,
@@ -149,7 +149,7 @@ def test_separate_layers_that_differ_are_compacted_each(seed: int) -> None:
     embedding = rng.integers(0, 2, (4, WIDTH)).astype(float)
     layout = Layout(tuple(Slot(f"v{d}", "categorical", d, 1) for d in range(WIDTH)))
     model = emit(
-        layers, Tables(embedding, np.eye(WIDTH)), loops=1 + seed % 2, causal=seed % 3 == 0,
+        layers, EmbeddingTables(embedding, np.eye(WIDTH)), loops=1 + seed % 2, causal=seed % 3 == 0,
         layout=layout, dtype="float64",
     )  # fmt: skip
     compacted = model.compacted()

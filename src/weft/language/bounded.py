@@ -134,9 +134,9 @@ def check_can_end(owner: str, function: Any) -> None:
     A builtin would not return from an iterator without an end, and a handler of everything in a
     loop would catch `EndlessLoop` and go on.
     """
-    for result in reachable([function]):
-        source = function_source(result)
-        if source is None or (result.__module__ or "").split(".")[0] in sys.stdlib_module_names:
+    for reached in reachable([function]):
+        source = function_source(reached)
+        if source is None or _in_stdlib(reached):
             continue
         for place, why in _swallowing(source.node):
             raise WeftError(
@@ -149,13 +149,17 @@ def check_can_end(owner: str, function: Any) -> None:
         sizes = {id(call.func): len(call.args) + len(call.keywords) for call in calls}
         for node in ast.walk(source.node):
             if isinstance(node, (ast.Name, ast.Attribute)):
-                if _is_endless(resolve(result, node), sizes.get(id(node))):
+                if _is_endless(resolve(reached, node), sizes.get(id(node))):
                     raise WeftError(
                         f"{ast.unparse(node)} may have no end",
                         subject=f"{owner}.step",
                         where=source.location(node),
                         remedy="Loop over a range",
                     )
+
+
+def _in_stdlib(function: FunctionType) -> bool:
+    return (function.__module__ or "").split(".")[0] in sys.stdlib_module_names
 
 
 def _swallowing(root: ast.AST) -> Iterator[tuple[ast.AST, str]]:
@@ -167,8 +171,8 @@ def _swallowing(root: ast.AST) -> Iterator[tuple[ast.AST, str]]:
             runs = (ast.For, ast.While, ast.Call, ast.comprehension)
             if node is loop or not isinstance(node, (ast.Try, ast.TryStar, ast.With)):
                 continue
-            inside = [result for part in node.body for result in ast.walk(part)]
-            if not any(isinstance(result, runs) for result in inside):
+            inside = [inner for part in node.body for inner in ast.walk(part)]
+            if not any(isinstance(inner, runs) for inner in inside):
                 continue
             if isinstance(node, ast.With):
                 yield node, "`with`"
@@ -176,8 +180,8 @@ def _swallowing(root: ast.AST) -> Iterator[tuple[ast.AST, str]]:
             for handler in node.handlers:
                 if handler.type is None or "BaseException" in ast.unparse(handler.type):
                     yield handler, "an `except` of everything"
-            last = [result for part in node.finalbody for result in ast.walk(part)]
-            if any(isinstance(result, (ast.Return, ast.Break, ast.Continue)) for result in last):
+            last = [inner for part in node.finalbody for inner in ast.walk(part)]
+            if any(isinstance(inner, (ast.Return, ast.Break, ast.Continue)) for inner in last):
                 yield node.finalbody[0], "a jump out of `finally`"
 
 
@@ -207,7 +211,10 @@ def reachable(things: list[Any]) -> Iterator[FunctionType]:
             continue
         yield function
         names = {**function.__globals__, **free_variables(function)}
-        waiting += _mentioned(function.__code__, names, owner)
+        mentioned = _mentioned(function.__code__, names, owner)
+        if _in_stdlib(function):  # its registries, such as copyreg's, hold what any package adds
+            mentioned = [part for part in mentioned if not isinstance(part, (dict, list, set))]
+        waiting += mentioned
         waiting += (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values())
 
 
