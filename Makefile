@@ -20,7 +20,7 @@ demo: setup
 	$(BIN)/python examples/demo.py
 
 test: lint types imports
-	$(BIN)/python -m pytest -q -n auto -m "not slow"
+	$(BIN)/python -m pytest -q -n auto --dist worksteal -m "not slow"
 
 test-slow: setup
 	$(BIN)/python -m pytest -q -n auto -m slow

@@ -14,7 +14,7 @@ from weft.language.ranges import UNDEFINED, categorical
 
 NOWHERE = Location("<test>", 0)
 few = settings(
-    max_examples=150,
+    max_examples=90,
     derandomize=True,
     deadline=None,
     print_blob=True,

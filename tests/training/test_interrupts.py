@@ -151,7 +151,7 @@ def test_signals_during_callbacks(
     same(once, folder_of(tmp_path, CONFIG))
 
 
-@pytest.mark.parametrize("config", [TRACES, STREAMS])
+@pytest.mark.parametrize("config", [TRACES, pytest.param(STREAMS, marks=pytest.mark.slow)])
 def test_runs_from_traces_and_streams_are_saved_too(
     config: TrainingConfig, made: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

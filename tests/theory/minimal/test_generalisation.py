@@ -176,6 +176,7 @@ def scan(split: ScanSplit, step: int = 1, program: Scan | None = None) -> Genera
     return generalises(minimal_program(program or Scan(), train[::step]), split.test[::step])
 
 
+@pytest.mark.slow
 def test_a_part_of_scan_generalises_by_length_and_to_a_new_primitive() -> None:
     """Of a few hundred commands; the slow tests take the whole splits."""
     program = Scan()

@@ -26,7 +26,7 @@ State = dict[str, int]
 EVERY: list[State] = [
     dict(zip(RANGES, values, strict=True)) for values in product(*map(range, RANGES.values()))
 ]
-few = settings(max_examples=200, derandomize=True, deadline=None)
+few = settings(max_examples=120, derandomize=True, deadline=None)
 
 
 def holding(rules: Iterable[Rule], state: State) -> list[Rule]:
