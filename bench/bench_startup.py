@@ -16,6 +16,6 @@ def figures() -> list[Figure]:
     return [
         Figure("weft list", seconds(lambda: run("list"), 5), "s", most=0.4),
         Figure(
-            "weft run parity 101", seconds(lambda: run("run", "parity", "101"), 5), "s", most=0.4
+            "weft run parity 101", seconds(lambda: run("run", "parity", "101"), 5), "s", most=0.3
         ),
     ]
