@@ -237,7 +237,7 @@ def _plural(hint: Any) -> str:
 
 
 def _shown(value: Any, longest: int = 40) -> str:
-    """A value as JSON has it, cut off if it is long."""
+    """A value as JSON, truncated if it is long."""
     text = f'"{value}"' if isinstance(value, str) else repr(value)
     text = {"None": "null", "True": "true", "False": "false"}.get(text, text)
     return text if len(text) <= longest else f"{text[: longest - 3]}..."

@@ -334,6 +334,6 @@ class MLPBuilder:
         value = variables.get(head.value) if isinstance(head.value, str) else head.value
         if not isinstance(value, VariableDeclaration):
             raise WeftError(
-                f"its value {head.value!r} is no variable", subject=name, where=head.where
+                f"its value {head.value!r} is not a variable", subject=name, where=head.where
             )
         return value.range

@@ -4,7 +4,7 @@
                        succession, and statistical inference): the p for which |k/n - p| is at most
                        z √(p (1 - p) / n). It stays within 0 and 1 and has a width at 0 of n and
                        n of n, where the normal approximation has none.
-    mean of m seeds    Student's t interval, mean ± t(m - 1) s/√m, cut off at 0 and 1, and widened
+    mean of m seeds    Student's t interval, mean ± t(m - 1) s/√m, clipped to [0, 1], and widened
                        to Wilson's interval of the mean if that is wider
 
 The first says how far a model's accuracy on all inputs of a split can be from that on the n tests
@@ -216,7 +216,7 @@ class Mean:
 
 
 def t_interval(values: Sequence[float]) -> Interval:
-    """Student's t interval at 95% for the mean of some shares, cut off at 0 and 1."""
+    """Student's t interval at 95% for the mean of some shares, clipped to [0, 1]."""
     count = len(values)
     if count < 2:
         return Interval(0.0, 1.0)

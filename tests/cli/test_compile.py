@@ -22,7 +22,8 @@ def test_a_model_is_written_run_and_proved(tmp_path: Path) -> None:
     weft("compile", "addition", "-o", folder)
     assert json.loads(weft("run", folder, "12+34", "--json"))["result"] == 46
     assert json.loads(weft("prove", folder, "--json"))["proved"]
-    assert "proved for inputs of any length" in (tmp_path / "addition" / "card.md").read_text()
+    card = (tmp_path / "addition" / "card.md").read_text()
+    assert "proved for inputs of up to 1,048,576 tokens" in card
 
 
 def test_a_proof_says_for_what_it_holds(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 Open `build` for the passes in order. `lower` (with `terms`) makes models small, `level0` is the
 paper's own construction. `check` compares a model with its program on inputs, `prove` in all
-states. `store` adds to a model folder what belongs to the program.
+states. `model_files` adds to a model folder what belongs to the program.
 """
 
 from weft.compiler.build import Compiled, compile_program

@@ -1,4 +1,6 @@
-"""Reference, batched and compiled side by side: every variable at every layer, random inputs."""
+"""Compare the reference interpreter, the batched one and the weights on random inputs.
+
+Every variable is compared at every layer."""
 
 from __future__ import annotations
 
@@ -27,23 +29,23 @@ from weft.weights.precision import Ramp, format_of, mean_ramps
 
 BATCH = 64
 REFERENCE = 25
-"""How many inputs are also run by the reference interpreter, which is slow."""
+"""The number of inputs that the reference interpreter, which is slow, runs too."""
 FAILURES = 5
-"""On how many inputs that the program fails on, the interpreters' errors are compared."""
+"""The number of failing inputs on which the interpreters' errors are compared."""
 
 
 @dataclass(frozen=True)
 class Difference:
-    """Where two runs of an input part: the first layer, position and variable.
+    """The first layer, position and variable at which two runs of an input differ.
 
     If the program does not do its task, the variable is "the result" of the whole input, and the
     position -1.
 
     Attributes:
         tokens: the input.
-        expected: what the variable holds in the reference run, or what the task says.
-        found: what it holds instead.
-        source: what it was found in: the weights, an interpreter or the program.
+        expected: the variable's value in the reference run, or the task's answer.
+        found: the value that it has instead.
+        source: where it was found: in the weights, an interpreter or the program.
     """
 
     tokens: tuple[Any, ...]
@@ -64,14 +66,14 @@ class Difference:
 
 @dataclass(frozen=True)
 class Report:
-    """How a check went.
+    """The result of a check.
 
     Attributes:
-        inputs: how many inputs were compared.
-        layers: how many layers they ran, all together.
+        inputs: the number of inputs compared.
+        layers: the number of layers that they ran in total.
         difference: the smallest input that differs, if one does.
-        failures: the inputs on which the program itself fails, the short ones first.
-        tried: how many inputs were drawn, failures among them.
+        failures: the inputs on which the program itself fails, shortest first.
+        tried: the number of inputs drawn, failures included.
     """
 
     inputs: int
@@ -82,7 +84,7 @@ class Report:
 
     @property
     def never_halts(self) -> bool:
-        """Whether no input that was tried came to its end, for want of halting."""
+        """Whether the program halted on none of the inputs."""
         return bool(self.failures) and not self.inputs and not any(f.halts for f in self.failures)
 
 
@@ -95,7 +97,7 @@ def check(
     layers: int | None = None,
     progress: Callable[[int], None] = lambda done: None,
 ) -> Report:
-    """Compare a compiled model with both interpreters on random inputs, the short ones first.
+    """Compare a compiled model with both interpreters on random inputs, shortest first.
 
     If the program has a `task`, the interpreters' results are compared with that as well. No input
     is longer than `max_length`, or than the model was made for.
@@ -125,7 +127,7 @@ def check(
 def compare_interpreters(
     program: Program, tokens: Sequence[Any], layers: int | None = None
 ) -> Difference | None:
-    """Where the batched interpreter parts from the reference interpreter; None if nowhere."""
+    """The first difference between the two interpreters; None if there is none."""
     one = _outcome(lambda: reference.run(program, tokens, layers=layers, trace=True, index=0))
     other = _outcome(lambda: run_batch(program, [tokens], layers=layers, trace=True)[0])
     if one == other:
@@ -160,7 +162,7 @@ def _outcome(run: Callable[[], Run]) -> Run | str:
 
 
 def against_task(program: Program, found: BatchRun) -> Difference | None:
-    """The first input for which the program itself does not compute what its task says."""
+    """The first input on which the program's result differs from its task's answer."""
     if not program.has_task:
         return None
     ended = zip(found.tokens, found.layers, found.results, strict=True)
@@ -174,10 +176,10 @@ def against_task(program: Program, found: BatchRun) -> Difference | None:
 def compare(
     model: Transformer, program: Program, expected: BatchRun, layers: int | None = None
 ) -> Difference | None:
-    """The difference of the shortest input that has one, at its first layer.
+    """The first difference on the shortest input that has one; None if there is none.
 
-    The streams are those of the layers in full; that the quicker form of the model, without its
-    zeros, ends in the same way is compared as well.
+    Streams come from the full matrices. The compact form of the model, without its zeros, must end
+    with the same outputs.
     """
     watched: list[tuple[int, str, Tensor, Tensor]] = []
     numbers = [token_numbers(program, tokens) for tokens in expected.tokens]
@@ -223,8 +225,8 @@ def _codes(
 ) -> NDArray[Any]:
     """The codes of a variable at the positions of a stream (n d).
 
-    A mean is rounded, perhaps across the border of a bucket. It is read as the weights read it:
-    by thresholds between the means that can occur.
+    Rounding can move a mean across the border of a bucket. So it is read as the weights read it, by
+    thresholds between the means that can occur.
     """
     if slot.kind == "number" and slot.is_head:
         ramps = _ramps(program, name, longest, dtype)
@@ -254,7 +256,7 @@ def _wrong(
     owners: NDArray[Any],
     rows: set[int],
 ) -> list[int]:
-    """Places that differ. What a head holds where it is undefined is never read."""
+    """The places that differ. An undefined head output is never read, so it may hold anything."""
     if len(expected) != len(found):
         return [0] if len(found) else []
     differs = expected != found

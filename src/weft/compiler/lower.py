@@ -1,8 +1,9 @@
-"""Level 2: guarded updates to a small circuit.
+"""Level 2: from guarded updates to a small circuit.
 
-A guard's tests of single variables cost nothing: they are summands of a unit's input. A test such
-as `position == pointer` compares a sum of functions of single variables with a number: one or two
-threshold units on a layer of their own, which all updates share. What remains is split into cubes.
+Tests of single variables cost no unit: they are summands of a unit's input. A test such as
+`position == pointer` compares a sum of functions of single variables with a number. It takes one or
+two threshold units in a hidden layer before, which all updates share. Other tests are split into
+cubes.
 
 A variable is overwritten without naming its old value: clear the slot, then add the new one. A
 value such as `(a + b + carry) % 10` is a function of one whole number L: one unit for each L at
@@ -39,14 +40,14 @@ from weft.weights.cubes import Cube, minimise
 
 @dataclass(frozen=True)
 class Steps:
-    """A value as a function of a whole number: from each change on, another code."""
+    """A value as a step function of an integer, by the integers at which its code changes."""
 
     total: Sum
     changes: tuple[tuple[int, int], ...]
 
 
 Cases = list[tuple[Conjunction, int]]
-"""Conditions that exclude each other, each with the code of a value."""
+"""Mutually exclusive conditions, each with the code of a value."""
 
 
 class Lowering(Terms):
@@ -59,7 +60,7 @@ class Lowering(Terms):
                 self.assign(update, guard, update.expression)
 
     def assign(self, update: Update, guard: Conjunction, node: Expression) -> None:
-        """The units that assign an expression's value where a guard holds."""
+        """Add the units that assign an expression's value if a guard holds."""
         if isinstance(node, Choice) and len(reads(node)) > 1 and not update.whole:
             for held, side in ((True, node.then), (False, node.otherwise)):
                 for part in self.test(node.test, held):
@@ -77,7 +78,7 @@ class Lowering(Terms):
             self._assign_cases(update.variable, guard, value, note)
 
     def value(self, variable: str, node: Expression, deep: bool) -> Steps | Cases:
-        """A value as a function of a sum, or case by case."""
+        """A value as a step function of a sum, or as cases."""
         names = reads(node)
         if not names:
             return self._constant_cases(variable, node)
@@ -93,7 +94,7 @@ class Lowering(Terms):
     def _cheaper(
         self, variable: str, guard: Conjunction, node: Expression, steps: Steps
     ) -> Steps | Cases:
-        """Case by case, where that takes fewer units than a function of a sum."""
+        """Cases, if they take fewer units than a step function of a sum."""
         try:
             cases = self._cube_cases(variable, node)
         except WeftError:
@@ -105,7 +106,7 @@ class Lowering(Terms):
         return cases if fewer else steps
 
     def _cube_cases(self, variable: str, node: Expression) -> Cases:
-        """A value of several variables: the cubes where it has each of its values."""
+        """A value of several variables: the cubes in which it has each of its values."""
         found = self._decision(node)
         by_value: dict[Any, tuple[Any, list[Cube]]] = {}
         for guard, result in found.ways(found.root):
@@ -142,7 +143,7 @@ class Lowering(Terms):
         return cases
 
     def _steps(self, variable: str, node: Expression) -> Steps | None:
-        """The value as a function of one whole-valued sum, below functions of one argument."""
+        """The value as a function of one integer sum, under functions of one argument."""
         inner, outer = _peeled(node)
         total = self.sum(inner) if len(reads(inner)) == 1 or _is_arithmetic(inner) else None
         if total is None and isinstance(inner, Apply) and inner.function in COMPARED:
@@ -178,7 +179,7 @@ class Lowering(Terms):
     def _write_steps(
         self, variable: str, guard: Conjunction, steps: Steps, times: int, note: str
     ) -> None:
-        """Add (or take away) the value of a function of a sum."""
+        """Add (or subtract) the value of a step function of a sum."""
         previous: int | None = None
         for number, code in steps.changes:
             above = None if previous is None else steps.total.shifted(1 - number)
@@ -198,7 +199,7 @@ class Lowering(Terms):
         ]
 
     def _clear(self, variable: str, guard: Conjunction) -> None:
-        """Take the old value away where a guard holds."""
+        """Subtract the old value if a guard holds."""
         values = self.whole[variable].range.values
         olds = self._old_codes(variable, guard)
         if len(olds) == 1:
@@ -218,7 +219,7 @@ class Lowering(Terms):
                     self.circuit.write(self.gate(old, note=f"clear {variable}"), variable, code, -1)
 
     def _assign_cases(self, variable: str, guard: Conjunction, cases: Cases, note: str) -> None:
-        """Add the new value case by case; name the old one too where that is cheaper."""
+        """Add the new value case by case, testing the old value too if that is cheaper."""
         possible = self._possible(guard, cases)
         named = self._named(variable, possible)
         naming = sum(len(changed) for _, _, changed in named)
@@ -234,14 +235,14 @@ class Lowering(Terms):
                 self.circuit.write(unit, variable, old, -1)
 
     def _possible(self, guard: Conjunction, cases: Cases) -> Cases:
-        """The cases that can occur where a guard holds."""
+        """The cases that can occur if a guard holds."""
         pairs = ((guard.both(case), code) for case, code in cases)
         return [(both, code) for both, code in pairs if both is not None]
 
     def _named(
         self, variable: str, cases: Cases
     ) -> list[tuple[Conjunction, int, list[tuple[int, Conjunction]]]]:
-        """Each case with the old values that it changes, and the condition that names each."""
+        """Each case with the old values that it changes, and the condition on each of them."""
         values = self.whole[variable].range.values
         result = []
         for both, code in cases:
@@ -256,7 +257,7 @@ class Lowering(Terms):
 
 
 def _peeled(node: Expression) -> tuple[Expression, list[Callable[[Any], Any]]]:
-    """The innermost expression below functions of one argument that varies, and those functions."""
+    """The innermost varying expression under functions of one argument, and those functions."""
     outer: list[Callable[[Any], Any]] = []
     while True:
         if isinstance(node, Written):

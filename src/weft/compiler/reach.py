@@ -1,8 +1,9 @@
 """Which values can occur: a sound abstract interpretation, variable by variable.
 
 Start from all tokens and positions; add what a step can write, given the values so far, until
-nothing is new. A variable that keeps growing (a counter) gets its entire range after a few rounds.
-Relations between variables are not tracked, so the result may be too large, never too small.
+nothing is new. A variable that keeps growing (a counter) gets its entire range after a few
+iterations. Relations between variables are not tracked, so the result may be too large, never too
+small.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from weft.language.program import Program, Variable
 from weft.language.ranges import Number, Range
 
 ROUNDS = 6
-"""After this many rounds, a variable that still grows gets its entire range."""
+"""After this many iterations, a variable that still grows gets its entire range."""
 
 
 def find_reachable(problem: Problem, positions: int | None) -> Problem:

@@ -1,7 +1,7 @@
-"""What units are made of: conditions as sums that are 1 or 0, and whole numbers as sums.
+"""The terms that units are built from: conditions as 0/1 sums, and integers as sums.
 
-A test of one variable costs nothing. A comparison of whole-valued sums is one or two threshold
-units on a layer of their own. Anything else is split into cubes, each a unit.
+A test of one variable costs no unit. A comparison of integer sums takes one or two threshold units,
+in a hidden layer before. Any other test is split into cubes, with one unit per cube.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from weft.weights.circuit import Sum, Unit, form
 from weft.weights.cubes import Cube, minimise
 
 MANY = 256
-"""The most cubes that a whole number is put together from, when it is no sum."""
+"""An integer that is not a sum is built from at most this many cubes."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Conjunction:
     indicators: tuple[Sum, ...] = ()
 
     def both(self, other: Conjunction) -> Conjunction | None:
-        """The conjunction of both; None where they exclude each other."""
+        """The conjunction of both; None if they exclude each other."""
         atoms = dict(self.atoms)
         for name, values in other.atoms.items():
             atoms[name] = atoms[name] & values if name in atoms else values
@@ -58,15 +58,15 @@ MAX_CUBES = 2
 """A condition of at most this many cubes becomes guards rather than a threshold."""
 
 SMALL = 4096
-"""Up to so many states are looked at one by one."""
+"""Expressions over at most this many states are enumerated."""
 
 
 class Terms:
-    """The terms of one problem, made into units when they are asked for."""
+    """The terms of one problem; units are created on demand."""
 
     def __init__(self, problem: Problem, expansion: Expansion, spread: int = 4) -> None:
         self.problem = problem
-        self.spread = spread  # up to so many cubes, a test becomes as many guards
+        self.spread = spread  # a test of at most this many cubes becomes guards
         self.variables = problem.variables
         self.whole = problem.program.variables
         self.circuit = expansion.circuit
@@ -77,7 +77,7 @@ class Terms:
     # Conditions
 
     def condition(self, guard: Iterable[tuple[Expression, bool]]) -> list[Conjunction]:
-        """All tests of a guard, as conditions that exclude each other; none if it cannot hold."""
+        """A guard as mutually exclusive conditions; empty if it cannot hold."""
         result = [Conjunction()]
         for test, held in guard:
             pairs = ((one, part) for one in result for part in self.test(test, held))
@@ -85,7 +85,7 @@ class Terms:
         return result
 
     def test(self, node: Expression, held: bool) -> list[Conjunction]:
-        """One test, as conditions that exclude each other; none if it never comes out so."""
+        """A test with a given outcome, as mutually exclusive conditions; empty if impossible."""
         key = (id(node), held)
         if key not in self._tests:
             self._tests[key] = self._test(node, held)
@@ -117,7 +117,7 @@ class Terms:
         return [Conjunction(dict(cube)) for cube in cubes] if len(cubes) <= MAX_CUBES else None
 
     def small(self, node: Expression) -> bool:
-        """Whether all states that an expression depends on can be looked at."""
+        """Whether the states that an expression depends on are few enough to enumerate."""
         return math.prod(len(self.variables[name]) for name in reads(node)) <= SMALL
 
     def _single(self, name: str, node: Expression, held: bool) -> list[Conjunction]:
@@ -135,7 +135,7 @@ class Terms:
         return [Conjunction({name: frozenset(passing)} if len(passing) < len(known) else {})]
 
     def _compared(self, node: Expression, held: bool) -> Conjunction | None:
-        """A comparison of whole-valued sums: threshold units. None where it is none."""
+        """A comparison of integer sums, as threshold units; None if the test is not one."""
         if not isinstance(node, Apply) or node.function not in COMPARED:
             return None
         left, right = (self.sum(argument) for argument in node.arguments)
@@ -149,7 +149,7 @@ class Terms:
         return Conjunction({}, (self._indicator(total, opposite, show(node)),))
 
     def _indicator(self, total: Sum, function: Callable[..., Any], note: str) -> Sum:
-        """1 where the sum compares with 0 as asked, otherwise 0."""
+        """1 if the sum compares with 0 as given, otherwise 0."""
         one, minus = Sum(bias=1), -1
         cases: dict[Any, Callable[[], Sum]] = {
             operator.ge: lambda: self._at_least(total, 0, note),
@@ -174,7 +174,7 @@ class Terms:
         return Sum(units=((unit, 1),))
 
     def _by_cubes(self, node: Expression, held: bool) -> list[Conjunction]:
-        """Any other test of several variables: the cubes where it comes out so."""
+        """Any other test of several variables, as the cubes in which it has the outcome."""
         cubes = self._cubes(node, lambda result: truth(result) is held)
         if len(cubes) <= max(1, self.spread):
             return [Conjunction(dict(cube)) for cube in cubes]
@@ -186,10 +186,10 @@ class Terms:
         return [Conjunction({}, (total,))]
 
     def _decision(self, node: Expression) -> Decision:
-        """The diagram of an expression. Heads are tested last, only where they are read.
+        """The diagram of an expression, with heads tested last and only if they are read.
 
         A head that selected several positions leaves a mixture in its slot, so no unit may depend
-        on a head where the step does not read it.
+        on a head in a state in which the step does not read it.
         """
         result = decision(node, self.variables, heads_last=True)
         for guard, _ in result.ways(result.root):
@@ -215,16 +215,16 @@ class Terms:
         )
 
     def _any_of(self, cubes: list[Cube], note: str) -> Sum:
-        """1 where one of the cubes holds; they exclude each other."""
+        """1 if one of some mutually exclusive cubes holds."""
         total = Sum()
         for cube in cubes:
             total = total.plus(Sum(units=((self.gate(Conjunction(cube), note=note), 1),)))
         return total
 
-    # Whole numbers
+    # Integers
 
     def sum(self, node: Expression) -> Sum | None:
-        """An expression as a whole-valued sum; None where it is none."""
+        """An expression as an integer sum; None if it is not one."""
         if id(node) not in self._sums:
             self._sums[id(node)] = self._sum(node)
         return self._sums[id(node)]
@@ -290,7 +290,7 @@ class Terms:
         return self._few_valued_sum(node)
 
     def _few_valued_sum(self, node: Expression) -> Sum | None:
-        """Any whole number of few values: each times the cubes where it has it."""
+        """Any integer with few values: each value times the cubes in which it occurs."""
         found = self._decision(node)
         by_value: dict[Any, list[Cube]] = {}
         for guard, result in found.ways(found.root):
@@ -311,7 +311,7 @@ class Terms:
         return total
 
     def _as_sum(self, conditions: list[Conjunction]) -> Sum:
-        """Conditions that exclude each other, as a sum that is 1 where one of them holds."""
+        """Mutually exclusive conditions, as a sum that is 1 if one of them holds."""
         total = Sum()
         for condition in conditions:
             total = total.plus(self._condition_as_sum(condition))
@@ -328,10 +328,10 @@ class Terms:
     # Units
 
     def gate(self, condition: Conjunction, above: Sum | None = None, note: str = "") -> Unit:
-        """A unit that is on where a condition holds and, if it is given, a sum is at least 1.
+        """A unit that is 1 if a condition holds and the sum, if given, is at least 1.
 
-        The parts of a mixture can round to a little more than 1 in sum. A unit that reads a head
-        which can hold one has a margin in states where its condition does not hold.
+        The parts of a mixture can round to slightly more than 1 in total. A unit that reads a head
+        with mixtures therefore has a margin in states in which its condition does not hold.
         """
         atoms = Sum()
         count = 0
@@ -361,7 +361,7 @@ class Terms:
         ) or any(self._may_mix(unit) for unit, _ in total.units)
 
     def _atom(self, name: str, values: frozenset[Any]) -> Sum:
-        """1 where a variable has one of some values."""
+        """1 if a variable has one of some values."""
         known = self.whole[name].range.values
         if UNDEFINED in values:
             others = {value: 1 for value in known if value not in values}
@@ -370,7 +370,7 @@ class Terms:
 
 
 def _constant_outcome(node: Expression) -> bool | None:
-    """The outcome of a test without variables; None where the step always fails."""
+    """The outcome of a test without variables; None if the step always fails."""
     try:
         return truth(evaluate(node, {}))
     except Exception:
@@ -378,7 +378,7 @@ def _constant_outcome(node: Expression) -> bool | None:
 
 
 def _constant_sum(node: Expression) -> Sum | None:
-    """A sum without variables; None also where the step always fails."""
+    """A sum without variables; None also if the step always fails."""
     try:
         value = evaluate(node, {})
     except Exception:

@@ -72,7 +72,7 @@ class _Counter:
     def enter(self, frame: FrameType, event: str, argument: Any) -> Callable[..., Any] | None:
         if not has_loop(frame.f_code):
             return None
-        if frame.f_trace is not None:  # a generator that goes on
+        if frame.f_trace is not None:  # a generator that is resumed
             return frame.f_trace
         stuck = self_loops(frame.f_code)
         frame.f_trace_opcodes = bool(stuck)

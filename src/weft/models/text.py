@@ -79,7 +79,7 @@ class TokenFormat:
         start: the token from which a decoder starts to write.
         end: the class that ends an answer.
         longest: the largest number of tokens that an input may have; None for any.
-        longest_answer: after this many classes, an answer is cut off.
+        longest_answer: an answer is truncated after this many classes.
     """
 
     mode: Mode

@@ -76,7 +76,7 @@ class Multiplication(weft.Program):
         return self.encode("*".join(map(str, numbers)))
 
     def decode(self, stream: weft.Stream) -> Any:
-        """The product, as a number; what is left of the `*` is ignored."""
+        """The product, as a number; positions to the left of the `*` are ignored."""
         begin = stream["token"].index(STAR) + 1
         return int("".join(map(str, stream["digit"][begin:-1])))
 

@@ -196,7 +196,7 @@ def pack(batch: Batch, length: int, *, cut: bool = False) -> Batch:
         batch: the examples, one per row. Those of an encoder-decoder cannot be packed.
         length: tokens per row.
         cut: concatenate the examples in their order instead and cut them every `length` tokens. An
-            example that is cut goes on in the next row, and every row but the last is full.
+            example that is cut continues in the next row, and every row but the last is full.
 
     Example:
         >>> from weft.tasks import pack, task

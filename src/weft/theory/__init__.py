@@ -1,4 +1,4 @@
-"""Predictions: which programs training can find.
+"""Predictions: which programs training is expected to find.
 
 `minimal` (ALTA paper, sections 3.2 and 4.1, appendices B.3 and C.2): `minimal_program` keeps the
 rules that the training inputs use, `generalises` runs the result on other inputs, `is_minimal` is

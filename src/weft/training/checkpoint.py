@@ -40,7 +40,7 @@ class RunState:
         best: highest accuracy of the split that decides when to stop.
         best_step: the step at which it was reached.
         waited: number of evaluations since.
-        ended: the status with which the run stopped early; empty while it goes on.
+        ended: the status with which the run stopped early; empty while it runs.
         due: whether this step still has to be evaluated.
         rng: state of PyTorch's random number generator.
         cuda_rng: state of the GPU's generator.
@@ -152,6 +152,6 @@ def restoring(folder: Path) -> Iterator[None]:
 
 
 def without_optimiser(folder: Path) -> None:
-    """Delete optimiser states, which only a run that goes on needs."""
+    """Delete optimiser states, which only a run that resumes needs."""
     for checkpoint in checkpoints(folder):
         (checkpoint / "optimiser.safetensors").unlink(missing_ok=True)

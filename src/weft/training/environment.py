@@ -42,7 +42,7 @@ def device_of(name: str = "auto") -> torch.device:
 
 
 def environment(device: torch.device) -> dict[str, Any]:
-    """Versions, system, device and commit, for whoever reads the results later."""
+    """Versions, system, device and commit, to be stored with the results."""
     return {
         "weft": VERSION,
         "python": platform.python_version(),

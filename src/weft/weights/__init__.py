@@ -1,1 +1,3 @@
-"""Constructing weights: circuits of clipped-ReLU units, their matrices, and number formats."""
+"""Constructing weights: circuits of clipped-ReLU units, their matrices, number formats, and `emit`,
+which turns a list of constructed layers into a Transformer.
+"""

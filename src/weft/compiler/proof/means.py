@@ -92,7 +92,7 @@ def _means(values: tuple[float, ...], count: int) -> Iterator[tuple[int, Array, 
             "different orders"
         )
     first, unit, places = steps
-    sums = 1  # bit s is set if s units can be reached by adding up so many values
+    sums = 1  # bit s is set if `count` values can add up to s units
     for number in range(1, count + 1):
         sums = reduce(lambda found, place: found | (sums << place), places, 0)
         reached = np.flatnonzero(_bits(sums)).astype(np.float64)

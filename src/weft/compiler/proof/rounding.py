@@ -48,7 +48,7 @@ PRECISIONS = {
 """Smallest subnormals are 2^-149 and 2^-1074: half of either is above exp(-104), exp(-746)."""
 
 LONGEST = 1 << 20
-"""How many positions "any length" means to rounding: counts stay exact, and errors small."""
+"""Maximum length of a proof if the model has none: counts stay exact, and rounding errors small."""
 
 
 SMALLEST = 2.0**-30

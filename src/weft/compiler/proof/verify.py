@@ -1,17 +1,18 @@
 """The theorem, and the checks in order.
 
-Claim: on every input of the program's tokens, up to the model's longest, at every layer, unless the
-program's own step fails at or before it, the stream holds exactly what the program's variables
-hold; so the model halts when the program halts, and gives its outputs.
+Claim: on every input of the program's tokens, up to the model's maximum length, the stream after
+every layer holds exactly the values of the program's variables, unless the program's own step fails
+in that layer or before. So the model halts when the program halts, with the same outputs.
 
-By induction over layers. The certificate's lists are an invariant of the program (`invariant`). The
-first stream is right (`stream`). If a stream is right, heads' slots after attention hold what the
-program's heads give, or a mixture if such a head selects several positions (`attention`, `means`).
-From these, the feed-forward makes the next stream (`feed_forward`). Halting and outputs are read
-from the stream by the config and the unembedding (`stream`).
+The proof is by induction over layers. The values that the certificate lists are an invariant of the
+program (`invariant`). The initial stream is right (`stream_checks`). If a stream is right, then
+after attention the heads' slots hold the outputs of the program's heads, or a mixture if a head
+selects several positions (`head_checks`, `means`). From these, the feed-forward computes the next
+stream (`feed_forward_checks`). The config and the unembedding read halting and outputs from the
+stream (`stream_checks`).
 
-A model may loop one layer, or have separate layers that all compute the program's step: then every
-layer is checked. What a layer leaves in slots of heads must be cleared by the layer after it.
+A model may loop one layer, or have separate layers that all compute the program's step. Then every
+layer is checked, and each must clear what the layer before it leaves in the slots of heads.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from weft.compiler.proof.feed_forward_checks import FeedForwardChecks
 from weft.compiler.proof.findings import Shown, Unproved
 from weft.compiler.proof.head_checks import check_attention, check_head_names
 from weft.compiler.proof.invariant import Invariant, check_certificate
-from weft.compiler.proof.rounding import PRECISIONS, SMALLEST, Array
+from weft.compiler.proof.rounding import LONGEST, PRECISIONS, SMALLEST, Array
 from weft.compiler.proof.semantics import check_semantics
 from weft.compiler.proof.stream_checks import check_config, check_layout, check_tables
 from weft.language.expressions import deep_recursion
@@ -46,14 +47,14 @@ class Proof:
 
     Attributes:
         verdict: `proved`; `wrong`, with a counterexample that was run; or `undecided`.
-        cells: how many sets of states were looked at.
-        seconds: how long it took.
+        cells: the number of sets of states that were checked.
+        seconds: the time that the proof took.
         reason: why it is not proved.
         counterexample: a state or an input on which weights and program differ; it was run.
         failing: why the program's own step fails in some states; nothing is proved of those.
-        unrounded: heads without a margin for rounding. Once one has selected several positions, the
-            stream is right up to rounding alone.
-        limits: the inputs that it holds for.
+        unrounded: heads without a margin for rounding. Once one of them has selected several
+            positions, the stream is right only up to rounding.
+        limits: the inputs that the proof covers.
     """
 
     verdict: Verdict
@@ -136,8 +137,7 @@ def prove(
 def _limits(model: Transformer, certificate: Certificate) -> str:
     if certificate.inputs is not None:
         return f"the {len(certificate.inputs):,} inputs that it was compiled for"
-    longest = model.config.max_length
-    return "inputs of any length" if longest is None else f"inputs of up to {longest:,} tokens"
+    return f"inputs of up to {model.config.max_length or LONGEST:,} tokens"
 
 
 class _Proving:

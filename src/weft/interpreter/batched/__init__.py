@@ -1,8 +1,8 @@
 """The batched interpreter: many inputs at once in NumPy, with bit-identical results.
 
 `reference` defines what it computes. If an input fails, the reference interpreter runs that input
-again, so that both raise the same error. `engine` runs the layers, `heads` and `plan` compute
-attention and the step, `results` holds what comes of it.
+again, so that both raise the same error. `engine` runs the layers, `batched_heads` and
+`plan` compute attention and the step, `batch_run` holds the results.
 """
 
 from __future__ import annotations

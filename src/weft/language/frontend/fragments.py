@@ -1,4 +1,4 @@
-"""A fragment of Python that runs by itself, in one state: its state, its returns, its iterations.
+"""Fragments of a step that run on their own, in one state, with returns and iterations tracked.
 
 Code that cannot be followed symbolically is executed as it stands (`tabulation`). The fragment is
 first rewritten so that it can run outside its function: a `return` is raised, and the iterations of
