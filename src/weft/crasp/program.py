@@ -1,0 +1,220 @@
+"""C-RASP programs: named vectors, line by line, over the positions of a word.
+
+A program is straight-line: a line may use the names of earlier lines only. It accepts a word if its
+last Boolean line holds at the last position; the empty word is judged at the begin symbol. Lines
+`NEXT_a` say which symbols may follow (transduction).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from weft.crasp.expressions import (
+    BOOLEANS,
+    And,
+    Conditional,
+    Counting,
+    Exists,
+    Expression,
+    Kind,
+    Local,
+    Name,
+    Not,
+    Or,
+    Periodic,
+    Position,
+    Previous,
+    Symbol,
+    operands,
+    walk,
+)
+from weft.errors import WeftError, did_you_mean
+
+NEXT = "NEXT_"
+
+
+class ExpressionError(WeftError):
+    """A mistake in an expression; `expression` is the part that is wrong."""
+
+    def __init__(self, what: str, expression: Expression, remedy: str = "") -> None:
+        super().__init__(what, remedy=remedy)
+        self.expression = expression
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of a program: `name := expression`."""
+
+    name: str
+    expression: Expression
+
+
+@dataclass(frozen=True)
+class CraspProgram:
+    """A C-RASP program. Construction checks names, kinds and symbols.
+
+    Attributes:
+        alphabet: the symbols, in order; each a non-empty text without white space.
+        lines: the definitions in order, at least one of them Boolean.
+        name: what the program is called.
+        about: one paragraph on its idea.
+    """
+
+    alphabet: tuple[str, ...]
+    lines: tuple[Line, ...]
+    name: str = ""
+    about: str = ""
+
+    def __post_init__(self) -> None:
+        self._check()
+
+    @cached_property
+    def kinds(self) -> Mapping[str, Kind]:
+        """Whether each line is a Boolean or a count."""
+        kinds: dict[str, Kind] = {}
+        for line in self.lines:
+            kinds[line.name] = kind_of(line.expression, kinds)
+        return kinds
+
+    @cached_property
+    def expressions(self) -> Mapping[str, Expression]:
+        """The expression of each line, by name."""
+        return {line.name: line.expression for line in self.lines}
+
+    @property
+    def accepting(self) -> str:
+        """The name of the last Boolean line, which accepts or rejects."""
+        return [name for name, kind in self.kinds.items() if kind == "Boolean"][-1]
+
+    @property
+    def next_symbols(self) -> Mapping[str, str]:
+        """For transduction: the line `NEXT_a` by the symbol a that it allows next."""
+        return {name.removeprefix(NEXT): name for name in self.kinds if name.startswith(NEXT)}
+
+    @property
+    def locals(self) -> tuple[Local, ...]:
+        """The local predicates that it uses, in order; `previous` is the offset 1."""
+        used: dict[Local, None] = {}
+        for line in self.lines:
+            for part in walk(line.expression):
+                if isinstance(part, Previous):
+                    used[Local((1,))] = None
+                elif isinstance(part, (Counting, Exists)) and part.local is not None:
+                    used[part.local] = None
+        return tuple(used)
+
+    @property
+    def periodics(self) -> tuple[Periodic, ...]:
+        """The periodic predicates that it uses, in order."""
+        return tuple(
+            dict.fromkeys(
+                part.predicate
+                for line in self.lines
+                for part in walk(line.expression)
+                if isinstance(part, Position)
+            )
+        )
+
+    def read_word(self, word: str | Sequence[str]) -> tuple[str, ...]:
+        """The symbols of a word: characters if all symbols are characters, otherwise split.
+
+        Example:
+            >>> from weft.crasp import CraspProgram, Line, Symbol
+            >>> CraspProgram(("a", "b"), (Line("last", Symbol("b")),)).read_word("ab")
+            ('a', 'b')
+        """
+        if isinstance(word, str):
+            single = all(len(symbol) == 1 for symbol in self.alphabet)
+            symbols = tuple(word if single and " " not in word else word.split())
+        else:
+            symbols = tuple(word)
+        for place, symbol in enumerate(symbols, 1):
+            if symbol not in self.alphabet:
+                raise WeftError(
+                    f"the symbol '{symbol}' at position {place} is not in the alphabet",
+                    subject=self.name,
+                    remedy=f"Use {', '.join(self.alphabet)}",
+                )
+        return symbols
+
+    def _check(self) -> None:
+        if not self.alphabet or len(set(self.alphabet)) < len(self.alphabet):
+            raise WeftError("an alphabet has at least one symbol, and each once", subject=self.name)
+        for symbol in self.alphabet:
+            if not symbol or symbol.split() != [symbol]:
+                raise WeftError(f"'{symbol}' cannot be a symbol: it is empty or has white space")
+        kinds: dict[str, Kind] = {}
+        for line in self.lines:
+            if line.name in kinds:
+                raise ExpressionError(
+                    f"'{line.name}' is defined twice", line.expression, "Use another name"
+                )
+            if line.name.startswith(NEXT) and line.name.removeprefix(NEXT) not in self.alphabet:
+                raise ExpressionError(
+                    f"'{line.name}' names a symbol that is not in the alphabet",
+                    line.expression,
+                    f"Use one of {', '.join(self.alphabet)}",
+                )
+            self._check_symbols(line)
+            kinds[line.name] = kind_of(line.expression, kinds, self._later(kinds))
+            if line.name.startswith(NEXT) and kinds[line.name] != "Boolean":
+                raise ExpressionError(f"'{line.name}' must be Boolean", line.expression)
+        if "Boolean" not in kinds.values():
+            raise WeftError(
+                "it has no Boolean line, so it accepts nothing",
+                subject=self.name,
+                remedy="End with a comparison, such as accept := C == 0",
+            )
+
+    def _later(self, earlier: Mapping[str, Kind]) -> list[str]:
+        return [line.name for line in self.lines if line.name not in earlier]
+
+    def _check_symbols(self, line: Line) -> None:
+        for part in walk(line.expression):
+            if isinstance(part, Symbol) and part.symbol not in self.alphabet:
+                raise ExpressionError(
+                    f"'{part.symbol}' is not in the alphabet",
+                    part,
+                    did_you_mean(part.symbol, list(self.alphabet)).capitalize(),
+                )
+
+
+def kind_of(expression: Expression, kinds: Mapping[str, Kind], later: Sequence[str] = ()) -> Kind:
+    """The kind of an expression, after checking the kinds of all its parts.
+
+    Args:
+        expression: what to check.
+        kinds: the kinds of the names that are defined.
+        later: names that are defined only later, for the error message.
+    """
+    if isinstance(expression, Name):
+        if expression.name in kinds:
+            return kinds[expression.name]
+        if expression.name in later:
+            what = f"'{expression.name}' is used before it is defined"
+            raise ExpressionError(what, expression, "Move its definition up")
+        raise ExpressionError(
+            f"'{expression.name}' is not defined",
+            expression,
+            did_you_mean(expression.name, list(kinds)).capitalize(),
+        )
+    for position, inside in enumerate(operands(expression)):
+        wanted = _wanted(expression, position)
+        if (given := kind_of(inside, kinds, later)) != wanted:
+            raise ExpressionError(
+                f"a {given} stands where a {wanted} is needed",
+                inside,
+                "Count it: #[j <= i] P(j)" if given == "Boolean" else "Compare it: C >= 1",
+            )
+    return "Boolean" if isinstance(expression, BOOLEANS) else "count"
+
+
+def _wanted(expression: Expression, position: int) -> Kind:
+    """The kind that the operand of an expression must have."""
+    if isinstance(expression, (Not, And, Or, Exists, Previous, Counting)):
+        return "Boolean"
+    if isinstance(expression, Conditional) and position == 0:
+        return "Boolean"
+    return "count"
