@@ -133,9 +133,9 @@ def compile_program(
         raise WeftError("level 0 is the same for all inputs", remedy="Leave out -O 0, or --for")
     if not shared and program.definition.halt is not None:
         raise WeftError(
-            "it runs until it halts, and separate layers are of a fixed number",
+            "it runs until it halts, and a model with separate layers has a fixed number of them",
             subject=program.name,
-            remedy="Compile it with shared layers, or give it `layers` in place of `halt`",
+            remedy="Compile it with shared layers, or declare `layers` in place of `halt`",
         )
     format_ = format_of(dtype)
     longest = _longest(program, max_length)
