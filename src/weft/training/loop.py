@@ -119,10 +119,9 @@ class Loop:
             self._judge()
         feed = self.learner.feed(self.task, self.state.step + 1)
         try:
-            batches = iter(feed)
             self._began = self._saved = time.perf_counter()
             while self.state.step < self.config.steps and not self.state.ended:
-                self._step(batches)
+                self._step(feed)
         finally:
             feed.close()
         self.interrupts.number = self.interrupts.number or self.signals.settle()
