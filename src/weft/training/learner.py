@@ -75,7 +75,7 @@ class Learner:
     def _compile(self) -> None:
         """Compile the layers by torch.compile."""
         self._plain = self._shared()
-        self.model.fused()
+        self.model.compile_layers()
 
     @property
     def trained(self) -> nn.Module:

@@ -202,8 +202,8 @@ class StreamLearner(Learner):
         """The logits of a variable's values, read off the residual stream."""
         if self.model.norm is not None:
             streams = self.model.norm(streams)
-        own = self.model.embedding if self.model.config.tied else self.model.unembedding
-        weight = own if name == self.output else self.readouts.weights[name]
+        readouts = self.readouts.weights
+        weight = self.model.output_projection if name == self.output else readouts[name]
         return nn.functional.linear(streams, weight)
 
     def streams(self, batch: TracedTensors) -> tuple[Tensor, Tensor]:
