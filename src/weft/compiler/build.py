@@ -196,7 +196,8 @@ def _prepare(
 
 
 SPREADS = (0, 4, 16)
-"""Tests of up to this many cubes are spread over guards instead of getting units of their own."""
+"""A test of up to this many cubes is inlined into the guards that use it, without units of its own;
+the smallest of the resulting circuits is taken."""
 
 
 def _feed_forward(
@@ -224,7 +225,10 @@ def _feed_forward(
     rules = len(program.rules)
     counts = ", ".join(str(sum(option.hidden)) for option in tried)
     units = " + ".join(map(str, matrices.hidden))
-    what = f"{units} units for {rules:,} rules (tests spread over 0, 4, 16 guards: {counts})"
+    limits = ", ".join(map(str, SPREADS))
+    what = (
+        f"{units} units for {rules:,} rules (with tests of up to {limits} cubes inlined: {counts})"
+    )
     return problem.noted("updates", what), matrices, rules
 
 
