@@ -36,7 +36,7 @@ def majority_bit() -> CraspProgram:
     return _most_frequent(["0", "1"])
 
 
-@library_program("most-frequent", "the most frequent letter", "abacb|")
+@library_program("most-frequent", "the most frequent letter", "abacba|")
 def most_frequent(letters: int = 3) -> CraspProgram:
     """At the separator, compare each letter's count with that of every other."""
     return _most_frequent(_letters(letters))
