@@ -4,11 +4,11 @@
     load("bounded-dyck", depth=3)        one of a family, by its parameters
     names(), ENTRIES                     all of them
 
-`counting`, `regular` and `positional` hold languages, in this order: those that need counts, the
-regular ones, and those that need to know positions.
+Languages are in `counting`, `regular` and `positional`: those of counters, the regular ones that
+need no positions, and those that do. Tasks with an answer to write are in `transduction`.
 """
 
-from weft.crasp.library import counting, positional, regular
+from weft.crasp.library import counting, positional, regular, transduction
 from weft.crasp.library.catalogue import ENTRIES, Entry, entry, load, names
 
 __all__ = [
@@ -20,4 +20,5 @@ __all__ = [
     "names",
     "positional",
     "regular",
+    "transduction",
 ]

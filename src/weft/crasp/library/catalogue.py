@@ -73,7 +73,10 @@ class Entry:
         changed = {key: value for key, value in parameters.items() if value != defaults[key]}
         listed = ", ".join(f"{key}={value}" for key, value in changed.items())
         name = f"{self.name}({listed})" if changed else self.name
-        return replace(self.recipe(**parameters), name=name, about=self.about)
+        try:
+            return replace(self.recipe(**parameters), name=name, about=self.about)
+        except WeftError as error:
+            raise WeftError(error.what, subject=self.name, remedy=error.remedy) from None
 
 
 ENTRIES: dict[str, Entry] = {}
@@ -90,13 +93,11 @@ def library_program(name: str, language: str, example: str) -> Callable[[Recipe]
     return enter
 
 
-def at_least(smallest: int, **parameter: int) -> None:
-    """Check that a parameter is not too small."""
-    for key, value in parameter.items():
-        if value < smallest:
-            raise WeftError(
-                f"{key} cannot be {value}", remedy=f"Give at least {smallest}, as {key}={smallest}"
-            )
+def check_range(name: str, value: int, smallest: int, largest: int | None = None) -> None:
+    """Check that a parameter lies in its range."""
+    if value < smallest or (largest is not None and value > largest):
+        allowed = f"at least {smallest}" if largest is None else f"{smallest} to {largest}"
+        raise WeftError(f"{name} cannot be {value}", remedy=f"Give {allowed}")
 
 
 def entry(name: str) -> Entry:
