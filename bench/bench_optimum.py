@@ -7,8 +7,7 @@ from measure import Figure, seconds
 from weft.interpreter.inputs import valid_inputs
 from weft.interpreter.states import states_of
 from weft.theory.optimum.coordinatewise import check_rules, is_strict_coordinate_optimum
-from weft.theory.optimum.derivatives import Penalty, derivatives
-from weft.theory.optimum.kinks import count_kinks
+from weft.theory.optimum.derivatives import Penalty, count_kinks, derivatives
 from weft.theory.optimum.reconstruction import Construction, construct
 
 INPUTS = 5_000

@@ -53,7 +53,7 @@ def _rate() -> float:
     config = override(trace_config("parity", "parity"), ["supervision.examples=2000"])
     made = task_of(config)
     learner = learner_of(config, made, torch.device("cpu"))
-    feed = iter(learner.feed(made, 1))
+    feed = learner.feed(made, 1)
 
     def some() -> None:
         for step, batch in enumerate(islice(feed, STEPS), 1):

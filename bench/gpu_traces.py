@@ -110,7 +110,7 @@ def errors(given: argparse.Namespace) -> None:
         made = task_of(config)
         torch.manual_seed(0)
         learner = learner_of(config, made, device)
-        batch = next(iter(learner.feed(made, 1)))
+        batch = next(learner.feed(made, 1))
         found = [float(learner.learn(batch, step).detach()) for step in range(1, 1501)]
         losses.append([sum(found[n : n + 300]) / 300 for n in range(0, 1500, 300)])
     for place, (plain, captured) in enumerate(zip(*losses, strict=True), 1):

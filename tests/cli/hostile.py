@@ -128,6 +128,8 @@ BASES: dict[str, list[str]] = {
     "minimal": ["parity", "--train", "length<=3", "--size", "2", "--tests", "2"],
     "optimum": ["parity", "--samples", "2", "--max-length", "4"],
     "verdict": ["parity", "--tests", "2", "--examples", "2", "--runs", "runs", "--device", "cpu"],
+    "crasp show": ["majority.crasp"],
+    "crasp run": ["majority.crasp", "011"],
 }
 """Arguments with which each command ends well and soon; a bad value is put after them."""
 
@@ -162,11 +164,11 @@ def invocations(command: str, each: int, seed: int = 0) -> list[list[str]]:
         pool = _pool(hints[parameter.name])
         for value in rng.sample(pool, min(each, len(pool))):
             if parameter.param_type_name == "option":
-                found.append([command, *base, flag, value])
+                found.append([*command.split(), *base, flag, value])
                 continue
             if base and not base[0].startswith("-"):
-                found.append([command, value, *base[1:]])
-            found.append([command, *base, value])
+                found.append([*command.split(), value, *base[1:]])
+            found.append([*command.split(), *base, value])
     return found
 
 
@@ -261,6 +263,7 @@ def make_workspace(folder: Path) -> None:
     (folder / "adir" / "afile").write_text("hello\n")
     (folder / "broken.py").write_text("raise RuntimeError('broken')")
     (folder / "sweep.toml").write_text('task = "parity"\n[grid]\nseed = [0, 1]\n')
+    (folder / "majority.crasp").write_text("alphabet 0 1\naccept := # Q_0 < # Q_1\n")
     weft.save(weft.compile(weft.program("parity")), folder / "model", name="parity")
     before = os.getcwd()
     os.chdir(folder)

@@ -36,6 +36,18 @@ def test_a_proof_says_for_what_it_holds(tmp_path: Path) -> None:
     assert "proved for the 2 inputs that it was compiled for " in said
 
 
+def test_layers_can_have_weights_of_their_own(tmp_path: Path) -> None:
+    shared = json.loads(weft("compile", "rule-110", "-o", str(tmp_path / "shared"), "--json"))
+    folder = str(tmp_path / "separate")
+    separate = json.loads(weft("compile", "rule-110", "--separate-layers", "-o", folder, "--json"))
+    assert separate["parameters"] > 4 * shared["parameters"]
+    config = json.loads(weft("show", folder, "--json"))["config"]
+    assert (config["layers"], config["loops"]) == (8, 1)
+    assert json.loads(weft("run", folder, "00000000001", "--json"))["result"] == "00111111101"
+    assert json.loads(weft("prove", folder, "--json"))["proved"]
+    assert "it runs until it halts" in weft("compile", "parity", "--separate-layers", code=2)
+
+
 def test_a_program_runs_compiled() -> None:
     found = json.loads(weft("run", "parity", "10110", "--compiled", "--json"))
     assert (found["result"], found["layers"]) == (1, 5)

@@ -52,7 +52,7 @@ def test_every_command_is_attacked_and_ends_well_without_attack(workspace: Path)
     assert set(BASES) == set(commands())
     for command, base in BASES.items():
         if command != "explain":  # the run was trained from answers
-            found = invoke(command, *filled(base))
+            found = invoke(*command.split(), *filled(base))
             assert found.code == 0, (found.arguments, found.err)
 
 

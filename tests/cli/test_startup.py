@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import resource
 import subprocess
 import sys
@@ -9,7 +10,7 @@ import sys
 import pytest
 
 from command_line import HEAVY, imported, imported_by, weft
-from weft.cli import COMMANDS, RENAMED, built
+from weft.cli import COMMANDS, GROUPS, RENAMED, built
 
 
 @pytest.mark.parametrize(
@@ -20,11 +21,13 @@ from weft.cli import COMMANDS, RENAMED, built
         ("run", "parity", "101", "--trace"),
         ("rules", "addition", "--limit", "5"),
         ("show", "parity"),
+        ("crasp", "--help"),
+        ("crasp", "run", "--help"),
     ],
     ids=" ".join,
 )
 def test_commands_import_nothing_heavy(arguments: tuple[str, ...]) -> None:
-    assert not imported(*arguments) & {*HEAVY, "numpy", "pydantic"}
+    assert not imported(*arguments) & {*HEAVY, "numpy", "pydantic", "lark"}
 
 
 def test_importing_weft_is_silent_and_light() -> None:
@@ -42,19 +45,28 @@ def test_language_and_both_interpreters_need_no_torch() -> None:
 
 def test_parsing_any_command_imports_nothing_heavy() -> None:
     build = "from weft.cli import COMMANDS, built\nfor name in COMMANDS: built(name)"
-    assert not imported_by(build) & {*HEAVY, "numpy", "rich", "pydantic"}
+    assert not imported_by(build) & {*HEAVY, "numpy", "rich", "pydantic", "lark"}
 
 
 def test_the_list_of_commands_says_what_each_says_of_itself() -> None:
     """`weft --help` imports no command, so it has their first lines written down."""
-    listed = weft("--help")
     for name, (_, _, line) in COMMANDS.items():
+        group, _, short = name.rpartition(" ")
         assert len(line) <= 80 - len("  compile  ")
-        assert f"  {name:<8} {line}\n" in listed
+        assert re.search(rf"^  {short} +{re.escape(line)}$", weft(*group.split(), "--help"), re.M)
         help_text = built(name).help or ""
         assert help_text.startswith(line.rstrip(".")), name
         assert "Example" in help_text, name
         assert f"  weft {name}" in help_text, name
+
+
+def test_the_list_of_commands_has_the_groups() -> None:
+    listed = weft("--help")
+    for group, (line, example) in GROUPS.items():
+        assert f"  {group:<8} {line}\n" in listed
+        assert weft(group) == weft(group, "--help")
+        assert line in weft(group)
+        assert example in weft(group)
 
 
 def test_a_command_that_was_renamed_says_so() -> None:

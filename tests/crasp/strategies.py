@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from hypothesis import strategies as st
 
 from weft.crasp import (
@@ -30,9 +32,10 @@ from weft.crasp import (
 )
 
 
-def locals_() -> st.SearchStrategy[Local]:
-    offsets = st.sets(st.integers(0, 4), min_size=1, max_size=3)
-    return offsets.map(lambda chosen: Local(tuple(sorted(chosen))))
+@st.composite
+def locals_(draw: st.DrawFn) -> Local:
+    offsets = draw(st.sets(st.integers(0, 4), min_size=1, max_size=3))
+    return Local(tuple(sorted(offsets)))
 
 
 @st.composite
@@ -42,77 +45,118 @@ def periodics(draw: st.DrawFn) -> Periodic:
     return Periodic(period, tuple(sorted(residues)))
 
 
-def _compound(
-    booleans: st.SearchStrategy[Expression],
-    counts: st.SearchStrategy[Expression],
-    local: st.SearchStrategy[Local | None],
-    *,
-    previous: bool,
-) -> tuple[st.SearchStrategy[Expression], st.SearchStrategy[Expression]]:
-    """Boolean and count expressions, one level above given ones."""
-    several_booleans = st.lists(booleans, min_size=2, max_size=3).map(tuple)
-    several_counts = st.lists(counts, min_size=2, max_size=3).map(tuple)
-    operators = st.sampled_from(["<", "<=", "==", "!=", ">=", ">"])
-    more_booleans = [
-        booleans,
-        st.builds(Not, booleans),
-        st.builds(And, several_booleans),
-        st.builds(Or, several_booleans),
-        st.builds(Comparison, operators, counts, counts),
-        st.builds(Exists, booleans, local),
-    ]
-    if previous:
-        more_booleans.append(st.builds(Previous, booleans))
-    more_counts = [
-        counts,
-        st.builds(Counting, booleans, local),
-        st.builds(Add, counts, counts),
-        st.builds(Subtract, counts, counts),
-        st.builds(Conditional, booleans, counts, counts),
-        st.builds(Minimum, several_counts),
-        st.builds(Maximum, several_counts),
-    ]
-    return st.one_of(more_booleans), st.one_of(more_counts)
+OPERATORS = st.sampled_from(("<", "<=", "==", "!=", ">=", ">"))
+ATOMS = st.sampled_from(("symbol", "symbol", "constant", "position", "name", "name"))
+BOOLEANS = st.sampled_from(("not", "and", "or", "comparison", "comparison", "exists", "previous"))
+COUNTS = st.sampled_from(("count", "count", "add", "subtract", "conditional", "minimum", "maximum"))
+
+
+class Writer:
+    """Draws expressions over an alphabet and the names of the lines so far.
+
+    It draws one choice at a time: strategies that are put together anew for every line would be
+    flattened differently from one example to the next, which hypothesis refuses.
+    """
+
+    def __init__(self, draw: st.DrawFn, alphabet: tuple[str, ...], predicates: bool) -> None:
+        self.draw = draw
+        self.alphabet = alphabet
+        self.predicates = predicates
+        self.names: dict[str, list[str]] = {"Boolean": [], "count": []}
+
+    def boolean(self, depth: int) -> Expression:
+        """A Boolean expression, nested at most so deep."""
+        if depth == 0 or self.draw(st.integers(0, 3)) == 0:
+            return self._atom()
+        match self.draw(BOOLEANS):
+            case "not":
+                return Not(self.boolean(depth - 1))
+            case "and":
+                return And(self._several(self.boolean, depth))
+            case "or":
+                return Or(self._several(self.boolean, depth))
+            case "exists":
+                return Exists(self.boolean(depth - 1), self._local())
+            case "previous" if self.predicates:
+                return Previous(self.boolean(depth - 1))
+        return Comparison(self.draw(OPERATORS), self.count(depth - 1), self.count(depth - 1))
+
+    def count(self, depth: int) -> Expression:
+        """A count expression, nested at most so deep."""
+        if depth == 0:
+            choice = self.draw(st.integers(0, 3))
+            if choice == 0 and self.names["count"]:
+                return Name(self.draw(st.sampled_from(self.names["count"])))
+            if choice <= 1:
+                return Integer(self.draw(st.integers(-3, 3)))
+            return Counting(self._atom(), self._local())
+        if self.draw(st.integers(0, 3)) == 0:
+            return self.count(0)
+        match self.draw(COUNTS):
+            case "add":
+                return Add(self.count(depth - 1), self.count(depth - 1))
+            case "subtract":
+                return Subtract(self.count(depth - 1), self.count(depth - 1))
+            case "conditional":
+                return Conditional(
+                    self.boolean(depth - 1), self.count(depth - 1), self.count(depth - 1)
+                )
+            case "minimum":
+                return Minimum(self._several(self.count, depth))
+            case "maximum":
+                return Maximum(self._several(self.count, depth))
+        return Counting(self.boolean(depth - 1), self._local())
+
+    def _atom(self) -> Expression:
+        match self.draw(ATOMS):
+            case "constant":
+                return Constant(self.draw(st.booleans()))
+            case "position" if self.predicates:
+                return Position(self.draw(periodics()))
+            case "name" if self.names["Boolean"]:
+                return Name(self.draw(st.sampled_from(self.names["Boolean"])))
+        return Symbol(self.draw(st.sampled_from(self.alphabet)))
+
+    def _several(self, operand: Callable[[int], Expression], depth: int) -> tuple[Expression, ...]:
+        return tuple(operand(depth - 1) for _ in range(self.draw(st.integers(2, 3))))
+
+    def _local(self) -> Local | None:
+        return self.draw(locals_()) if self.predicates and self.draw(st.booleans()) else None
 
 
 @st.composite
 def programs(
-    draw: st.DrawFn, *, predicates: bool = True, max_lines: int = 5, depth: int = 2
+    draw: st.DrawFn,
+    *,
+    predicates: bool = True,
+    max_lines: int = 5,
+    depth: int = 2,
+    alphabet: tuple[str, ...] | None = None,
+    transduction: bool = False,
 ) -> CraspProgram:
     """A program over two or three letters; without predicates, it needs no positions.
 
     Args:
         draw: given by hypothesis.
         predicates: whether it may use periodic and local predicates.
-        max_lines: the largest number of lines.
-        depth: how deep expressions are nested, at most.
+        max_lines: the largest number of lines before the accepting one.
+        depth: how deep expressions are nested, at most; that of the accepting line by 1 more.
+        alphabet: None for the first two or three letters.
+        transduction: whether it has a line `NEXT_a` for some symbols.
     """
-    alphabet = ("a", "b", "c")[: draw(st.integers(2, 3))]
-    local = st.one_of(st.none(), locals_()) if predicates else st.none()
+    alphabet = alphabet or ("a", "b", "c")[: draw(st.integers(2, 3))]
+    writer = Writer(draw, alphabet, predicates)
     lines: list[Line] = []
-    names: dict[str, list[str]] = {"Boolean": [], "count": []}
     for number in range(draw(st.integers(1, max_lines))):
-        atoms: list[st.SearchStrategy[Expression]] = [
-            st.sampled_from(alphabet).map(Symbol),
-            st.builds(Constant, st.booleans()),
-        ]
-        if predicates:
-            atoms.append(periodics().map(Position))
-        if names["Boolean"]:
-            atoms.append(st.sampled_from(names["Boolean"]).map(Name))
-        booleans: st.SearchStrategy[Expression] = st.one_of(atoms)
-        counts: st.SearchStrategy[Expression] = st.one_of(
-            st.integers(-3, 3).map(Integer),
-            st.builds(Counting, booleans, local),
-            *([st.sampled_from(names["count"]).map(Name)] if names["count"] else []),
-        )
-        for _ in range(draw(st.integers(0, depth))):
-            booleans, counts = _compound(booleans, counts, local, previous=predicates)
-        kind = draw(st.sampled_from(["Boolean", "count"]))
+        kind = draw(st.sampled_from(("Boolean", "count")))
         name = f"{'P' if kind == 'Boolean' else 'C'}{number}"
-        lines.append(Line(name, draw(booleans if kind == "Boolean" else counts)))
-        names[kind].append(name)
-    lines.append(Line("accept", draw(_compound(booleans, counts, local, previous=predicates)[0])))
+        levels = draw(st.integers(0, depth))
+        lines.append(Line(name, (writer.boolean if kind == "Boolean" else writer.count)(levels)))
+        writer.names[kind].append(name)
+    if transduction:
+        for symbol in alphabet[: draw(st.integers(1, len(alphabet)))]:
+            lines.append(Line(f"NEXT_{symbol}", writer.boolean(depth)))
+    lines.append(Line("accept", writer.boolean(depth + 1)))
     return CraspProgram(alphabet, tuple(lines))
 
 

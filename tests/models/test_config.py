@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from dataclasses import fields
 from typing import Any
 
 import pytest
 
 import mechanisms
 from weft.errors import WeftError
-from weft.models import PRESETS, Transformer, TransformerConfig, config_from_dict, preset
+from weft.models import LSTM, PRESETS, Transformer, TransformerConfig, config_from_dict, preset
+from weft.models.config import APPLIES_TO_LSTM
 
 NONSENSE: list[tuple[dict[str, Any], str]] = [
     ({"kind": "decodr"}, "kind 'decodr' is not known. Did you mean 'decoder'?"),
@@ -179,3 +181,45 @@ def test_configs_from_before_a_field_was_added_still_load() -> None:
     old = {key: value for key, value in config.as_dict().items() if key not in new}
     assert len(old) == len(config.as_dict()) - len(new)
     assert config_from_dict(old) == config
+
+
+# LSTMs: everything that does not apply is refused by name
+
+NOT_OF_AN_LSTM: dict[str, Any] = {
+    "heads": 3, "hidden": (4,), "key_width": 5, "value_width": 5, "position": "rotary",
+    "encoder_position": "rotary", "attention": "path", "activation": "relu", "norm": "pre",
+    "norm_type": "layer", "norm_bias": False, "canon": "A", "biases": False,
+    "attention_biases": True, "attention_dropout": 0.1, "encoder_layers": 2, "loops": 2,
+    "inject": True, "positions": 9, "max_length": 9, "digits": (1,), "offsets": 2,
+    "random_offset": 3, "example_offsets": True, "window": 3, "global_every": 2,
+    "slopes": "harmonic", "alpha": 2.0, "scaled": False, "sink": True, "halt": 0,
+    "halting": "position",
+}  # fmt: skip
+
+
+def test_every_field_applies_or_is_refused() -> None:
+    names = {field.name for field in fields(TransformerConfig)}
+    assert names == {*APPLIES_TO_LSTM, *NOT_OF_AN_LSTM}
+
+
+@pytest.mark.parametrize("name", NOT_OF_AN_LSTM)
+def test_what_an_lstm_does_not_have_is_refused_by_name(name: str) -> None:
+    with pytest.raises(WeftError) as refused:
+        preset("nano", architecture="lstm", **{name: NOT_OF_AN_LSTM[name]})
+    assert f"an LSTM has no {name}" in refused.value.line
+    assert refused.value.remedy == f"Leave {name} out"
+
+
+def test_kinds_of_an_lstm() -> None:
+    with pytest.raises(WeftError, match="reads one sequence"):
+        preset("nano", architecture="lstm", kind="encoder-decoder")
+    with pytest.raises(WeftError, match="Make width 7 even"):
+        preset("nano", architecture="lstm", kind="encoder", width=7)
+    assert preset("mini", architecture="lstm").width == 384
+
+
+def test_a_config_builds_no_other_model() -> None:
+    with pytest.raises(WeftError, match="architecture is 'lstm'"):
+        Transformer(preset("nano", architecture="lstm"))
+    with pytest.raises(WeftError, match="architecture is 'transformer'"):
+        LSTM(preset("nano"))

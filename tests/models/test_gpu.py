@@ -103,6 +103,6 @@ def test_deep_models_and_encoders_are_compiled_once_for_all_layers(changes, grap
     source = mechanisms.tokens(2, 12).to(DEVICE)
     given = {"source": source} if "decoder" in changes["kind"] else {}
     plain = model(tokens, **given).logits.detach()
-    fused = model.fused()(tokens, **given).logits.detach()
+    fused = model.compile_layers()(tokens, **given).logits.detach()
     assert counters["stats"]["unique_graphs"] == graphs
     assert float((fused - plain).norm() / plain.norm()) < 1e-4

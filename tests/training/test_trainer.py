@@ -18,9 +18,8 @@ from weft.errors import WeftError
 from weft.tasks import Batch, task
 from weft.tasks.bits import Parity
 from weft.tasks.formats import Pairs
-from weft.training import RunStore, TrainingConfig, model_config, train
+from weft.training import RunStore, TrainingConfig, train
 from weft.training.checkpoint import newest_step
-from weft.training.data import Feed
 from weft.training.learner import Learner, run
 from weft.training.loop import Loop
 from weft.training.supervision import learner_of
@@ -264,12 +263,10 @@ def test_an_error_of_a_task_names_its_line(tmp_path: Path) -> None:
 
 def test_batches_are_those_of_their_steps() -> None:
     parity = task("parity", format="tag")
-    model = model_config(SMALL, parity)
-    feed = Feed(parity, SMALL, model, first=58)
-    batches = iter(feed)
+    feed = learner_of(SMALL, parity, torch.device("cpu")).feed(parity, 58)
     for step in (58, 59, 60):
         wanted = parity.batch("train", SMALL.seed, step, SMALL.batch).trimmed()
-        found = next(batches)
+        found = next(feed)
         assert found.tokens.tolist() == wanted.tokens.tolist()
         assert found.target_count == (wanted.targets >= 0).sum()
         assert found.token_count == wanted.lengths.sum()
@@ -281,7 +278,7 @@ def test_the_average_follows_the_weights() -> None:
     config = small("ema=0.75")
     learner = learner_of(config, parity, torch.device("cpu"))
     wanted = learner.model.embedding.detach().double().clone()
-    feed = Feed(parity, config, learner.model.config, first=1)
+    feed = learner.feed(parity, 1)
     for step, batch in zip(range(1, 6), feed, strict=False):
         learner.learn(batch, step)
         wanted = 0.75 * wanted + 0.25 * learner.model.embedding.detach().double()
@@ -306,8 +303,7 @@ def test_lengths_are_left_out_where_nothing_depends_on_them() -> None:
     parity = task("parity", format="tag")
     config = small("model.kind=decoder", "model.random_offset=0")
     learner = learner_of(config, parity, torch.device("cpu"))
-    batch = next(iter(feed := Feed(parity, config, learner.model.config, first=1)))
-    feed.close()
+    batch = learner.batch(parity, 1)
     assert batch.lengths is None
     whole = parity.batch("train", config.seed, 1, config.batch).trimmed()
     told = learner.model(torch.tensor(whole.tokens), torch.tensor(whole.lengths)).logits

@@ -45,8 +45,21 @@ COMMANDS = {
     "minimal": ("minimal", "minimal_command", "Predict generalisation by the minimal program."),
     "optimum": ("optimum", "optimum_command", "Check whether compiled weights are an optimum."),
     "verdict": ("verdict", "verdict_command", "Compare what is expressible, predicted, learned."),
+    "crasp show": ("crasp", "show_command", "Show a C-RASP program."),
+    "crasp run": ("crasp", "run_command", "Run a C-RASP program on a word."),
 }
-"""By command: its module, its function, and its line in `weft --help`."""
+"""By command: its module, its function, and its line in `weft --help`.
+
+The command of a group has the group's name in front, as in `crasp run`.
+"""
+
+GROUPS = {
+    "crasp": (
+        "C-RASP, the programming language of counting transformers.",
+        "weft crasp run dyck-1 '(())' --trace",
+    ),
+}
+"""By group of commands: its line in `weft --help`, and an example."""
 
 RENAMED = {"read": "explain"}
 """Old names of commands, which point to the new one for one version."""
@@ -65,10 +78,28 @@ class Command(typer.core.TyperCommand):
 
 
 class Commands(typer.core.TyperGroup):
-    """All commands, each imported when it is used; `weft --help` imports none of them.
+    """All commands, or those of a group, each imported when it is used; help imports none of them.
 
     A command that is ended by a signal says on one line what is saved and how to resume.
     """
+
+    group = ""
+    """The group whose commands these are; empty for `weft` itself."""
+
+    def entries(self) -> dict[str, str]:
+        """The line of help of each command, and of each group."""
+        lines = {name: line for name, (_, _, line) in COMMANDS.items()}
+        lines |= {name: line for name, (line, _) in GROUPS.items()}
+        names = [name for name in lines if name.rpartition(" ")[0] == self.group]
+        return {name.rpartition(" ")[2]: lines[name] for name in names}
+
+    def full_name(self, name: str) -> str:
+        """The name of a command with its group."""
+        return f"{self.group} {name}".strip()
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Arguments; none at all asks for help."""
+        return super().parse_args(ctx, args or ["--help"])
 
     def get_params(self, ctx: Any) -> list[Any]:
         """The options before a command."""
@@ -76,27 +107,31 @@ class Commands(typer.core.TyperGroup):
 
     def list_commands(self, ctx: Any) -> list[str]:
         """The names of all commands."""
-        return list(COMMANDS)
+        return list(self.entries())
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The command of a name, imported now; None if there is none."""
-        if cmd_name in RENAMED:
-            new = RENAMED[cmd_name]
-            raise WeftError(f"weft {cmd_name} is now weft {new}", remedy=f"Run weft {new}")
-        return built(cmd_name) if cmd_name in COMMANDS else None
+        name = self.full_name(cmd_name)
+        if name in RENAMED:
+            new = RENAMED[name]
+            raise WeftError(f"weft {name} is now weft {new}", remedy=f"Run weft {new}")
+        if name in GROUPS:
+            return built_group(name)
+        return built(name) if name in COMMANDS else None
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """List every command with its line of help."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, line) for name, (_, _, line) in COMMANDS.items()])
+            formatter.write_dl(list(self.entries().items()))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The command that arguments name, or an error with similar names."""
-        if args and args[0] not in {*COMMANDS, *RENAMED} and not args[0].startswith("-"):
+        name = self.full_name(args[0])
+        if name not in {*COMMANDS, *GROUPS, *RENAMED} and not args[0].startswith("-"):
             from weft.errors import did_you_mean
 
-            remedy = did_you_mean(args[0], list(COMMANDS)).capitalize()
-            raise WeftError(f"there is no command '{args[0]}'", remedy=remedy)
+            remedy = did_you_mean(args[0], list(self.entries())).capitalize()
+            raise WeftError(f"there is no command '{name}'", remedy=remedy)
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
@@ -119,14 +154,24 @@ def function_of(name: str) -> Callable[..., Any]:
 def built(name: str) -> Any:
     """A command as Typer parses it."""
     alone = typer.Typer(add_completion=False, rich_markup_mode=None)
-    alone.command(name, cls=Command)(function_of(name))
+    alone.command(name.split()[-1], cls=Command)(function_of(name))
     return typer.main.get_command(alone)
+
+
+def built_group(name: str) -> Any:
+    """A group of commands as Typer parses it; none of them is imported."""
+    line, example = GROUPS[name]
+    grouped = typer.Typer(cls=Commands, add_completion=False, rich_markup_mode=None)
+    grouped.callback(help=f"{line}\n\nExample:\n\n  {example}")(lambda: None)
+    group = typer.main.get_group(grouped)
+    assert isinstance(group, Commands)
+    group.group = name
+    return group
 
 
 app = typer.Typer(
     name="weft",
     cls=Commands,
-    no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -163,7 +208,7 @@ def main() -> None:
     environment; the line says which. 70: a bug in Weft; WEFT_TRACEBACK=1 shows the traceback.
     """
     try:
-        code = app(sys.argv[1:] or ["--help"], standalone_mode=False)
+        code = app(sys.argv[1:], standalone_mode=False)
         sys.stdout.flush()
     except BrokenPipeError:  # the reader of a pipe has closed it
         sys.stderr.close()
@@ -211,6 +256,7 @@ def _usage(error: Exception, arguments: list[str]) -> str:
             if argument.partition("=")[0] == option:
                 message = message.replace(f"'{option}'", f"'{option} {value}'", 1)
     message = message[:1].lower() + message[1:]
-    command = ["weft", *[name for name in arguments[:1] if name in COMMANDS]]
+    names = [" ".join(arguments[:count]) for count in (2, 1)]
+    command = ["weft", *[name for name in names if name in COMMANDS or name in GROUPS][:1]]
     end = "" if message.endswith(("?", ".")) else "."
     return f"{message}{end} See {' '.join(command)} --help"

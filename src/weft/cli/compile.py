@@ -56,6 +56,13 @@ def compile_command(
     ] = None,
     relu: Relu = False,
     dtype: Dtype = "float32",
+    separate_layers: Annotated[
+        bool,
+        typer.Option(
+            "--separate-layers",
+            help="A copy of the weights for every layer, in place of one layer in a loop.",
+        ),
+    ] = False,
     explain: Annotated[bool, typer.Option("--explain", help="Print what each pass did.")] = False,
     json: Json = False,
 ) -> None:
@@ -68,13 +75,17 @@ def compile_command(
       weft compile parity -O 0 --json
 
       weft compile addition --explain
+
+      weft compile histogram --separate-layers -o models/histogram
     """
     from weft.programs import program
 
     if out is not None:
         output_folder(out, holds="model", marker="model.safetensors", option="-o")
     lines = None if inputs is None else read_input_file(inputs)
-    compiled = _compile(program(name), level, max_length, relu, dtype, lines)
+    compiled = _compile(
+        program(name), level, max_length, relu, dtype, inputs=lines, shared=not separate_layers
+    )
     if out is not None:
         from weft.compiler import save
 
@@ -98,7 +109,7 @@ def _compile(
     max_length: int | None,
     relu: bool,
     dtype: str,
-    inputs: list[str] | None = None,
+    **options: Any,
 ) -> Compiled:
     import weft
 
@@ -108,7 +119,7 @@ def _compile(
         max_length=max_length,
         activation="relu" if relu else "clipped",
         dtype=dtype,
-        inputs=inputs,
+        **options,
     )
 
 

@@ -66,8 +66,8 @@ def optimum_command(
     from weft.programs import program
     from weft.theory.minimal.minimality import reading_named
     from weft.theory.optimum.coordinatewise import alpha_limit, check_rules
-    from weft.theory.optimum.derivatives import Penalty
-    from weft.theory.optimum.reconstruction import require_categorical
+    from weft.theory.optimum.derivatives import Penalty, fired_units
+    from weft.theory.optimum.reconstruction import construct, require_categorical
 
     checked = program(name)
     require_categorical(checked)
@@ -78,7 +78,9 @@ def optimum_command(
     else:
         given = valid_inputs(checked, samples, max_length, seed, layers)
     states = states_of(checked, given, layers=layers)
-    rules = list(_fired(checked, states) if fired else checked.rules)
+    rules = checked.rules
+    if fired:
+        rules = fired_units(construct(checked.variables, rules), states).rules
     answer = check_rules(rules, states, penalty, removals=removals, reading=of_definition)
     limit = alpha_limit(rules, states, penalty.kind) if answer and not removals else None
     if json:
@@ -87,16 +89,6 @@ def optimum_command(
         _show(checked, len(given), answer, limit)
     if not answer:
         raise typer.Exit(1)
-
-
-def _fired(program: Program, states: Any) -> Any:
-    """The rules that fire, with one value per constraint."""
-    from weft.theory.optimum.kinks import count_kinks
-    from weft.theory.optimum.reconstruction import construct
-
-    units = construct(program.variables, program.rules)
-    fires = count_kinks(units, states).fires.tolist()
-    return (rule for rule, often in zip(units.rules, fires, strict=True) if often)
 
 
 def _plain(program: Program, inputs: int, answer: Optimum, limit: float | None) -> dict[str, Any]:
@@ -122,18 +114,11 @@ def _plain(program: Program, inputs: int, answer: Optimum, limit: float | None) 
         "regulariser": answer.penalty.kind,
         "removals": answer.removals,
         "reading": answer.reading,
-        "minimal": minimal_by(answer),
+        "minimal": answer.minimal,
         "removable": answer.offence and answer.offence.show(program.variables),
         "alpha_limit": limit,
         "offender": offender,
     }
-
-
-def minimal_by(answer: Optimum) -> bool | None:
-    """Whether the rules are minimal by the requested reading; None if there was none."""
-    if answer.reading is None:
-        return None
-    return bool(answer) if answer.reading == "weights" else answer.offence is None
 
 
 def _show(program: Program, inputs: int, answer: Optimum, limit: float | None) -> None:

@@ -133,9 +133,9 @@ def compile_program(
         raise WeftError("level 0 is the same for all inputs", remedy="Leave out -O 0, or --for")
     if not shared and program.definition.halt is not None:
         raise WeftError(
-            "it runs until it halts, and separate layers are of a fixed number",
+            "it runs until it halts, and a model with separate layers has a fixed number of them",
             subject=program.name,
-            remedy="Compile it with shared layers, or give it `layers` in place of `halt`",
+            remedy="Compile it with shared layers, or declare `layers` in place of `halt`",
         )
     format_ = format_of(dtype)
     longest = _longest(program, max_length)
@@ -196,7 +196,8 @@ def _prepare(
 
 
 SPREADS = (0, 4, 16)
-"""Tests of up to this many cubes are spread over guards instead of getting units of their own."""
+"""A test of up to this many cubes is inlined into the guards that use it, without units of its own;
+the smallest of the resulting circuits is taken."""
 
 
 def _feed_forward(
@@ -224,7 +225,10 @@ def _feed_forward(
     rules = len(program.rules)
     counts = ", ".join(str(sum(option.hidden)) for option in tried)
     units = " + ".join(map(str, matrices.hidden))
-    what = f"{units} units for {rules:,} rules (tests spread over 0, 4, 16 guards: {counts})"
+    limits = ", ".join(map(str, SPREADS))
+    what = (
+        f"{units} units for {rules:,} rules (with tests of up to {limits} cubes inlined: {counts})"
+    )
     return problem.noted("updates", what), matrices, rules
 
 

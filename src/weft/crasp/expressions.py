@@ -10,8 +10,8 @@ framework for understanding length generalization in transformers" (2025), defin
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields, replace
 from typing import Literal
 
 Operator = Literal["<", "<=", "==", "!=", ">=", ">"]
@@ -205,6 +205,24 @@ def operands(expression: Expression) -> tuple[Expression, ...]:
         elif isinstance(value, EXPRESSIONS):
             inside.append(value)
     return tuple(inside)
+
+
+def with_operands(expression: Expression, inside: Sequence[Expression]) -> Expression:
+    """An expression with other expressions directly inside it, in the order of `operands`.
+
+    Example:
+        >>> with_operands(And((Symbol("a"), Symbol("b"))), [Constant(True), Symbol("c")])
+        And(operands=(Constant(value=True), Symbol(symbol='c')))
+    """
+    remaining = iter(inside)
+    changed: dict[str, Expression | tuple[Expression, ...]] = {}
+    for field in fields(expression):
+        value = getattr(expression, field.name)
+        if isinstance(value, tuple):
+            changed[field.name] = tuple(next(remaining) for _ in value)
+        elif isinstance(value, EXPRESSIONS):
+            changed[field.name] = next(remaining)
+    return replace(expression, **changed)  # type: ignore[arg-type]
 
 
 def walk(expression: Expression) -> Iterator[Expression]:

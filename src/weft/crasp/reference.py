@@ -47,11 +47,14 @@ class CraspRun:
         word: the symbols.
         values: by line, a value for the begin symbol and one per position.
         accepted: whether the last Boolean line holds at the last position.
+        allowed: for the begin symbol and each position, the symbols a whose `NEXT_a` holds there,
+            in the order of the alphabet.
     """
 
     word: tuple[str, ...]
     values: Mapping[str, tuple[int, ...]]
     accepted: bool
+    allowed: tuple[tuple[str, ...], ...] = ()
 
 
 def run(program: CraspProgram, word: str | Sequence[str]) -> CraspRun:
@@ -70,7 +73,12 @@ def run(program: CraspProgram, word: str | Sequence[str]) -> CraspRun:
         values[line.name] = tuple(
             evaluate(line.expression, i, symbols, values) for i in range(len(symbols) + 1)
         )
-    return CraspRun(symbols, values, bool(values[program.accepting][-1]))
+    following = program.next_symbols
+    allowed = tuple(
+        tuple(a for a in program.alphabet if a in following and values[following[a]][i])
+        for i in range(len(symbols) + 1)
+    )
+    return CraspRun(symbols, values, bool(values[program.accepting][-1]), allowed)
 
 
 def evaluate(

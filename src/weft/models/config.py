@@ -6,14 +6,13 @@ by name.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, Literal, NoReturn, get_args
 
-from weft.config import from_plain
+from weft.config import choices, from_plain, to_plain, typed_fields
 from weft.errors import WeftError, did_you_mean
 from weft.extensions import available, exists
-from weft.models.lstm_config import check_lstm
 
 Kind = Literal["encoder", "decoder", "encoder-decoder"]
 AttentionName = Literal[
@@ -37,18 +36,6 @@ POSITIONS = ("none", *get_args(EmbeddedPosition), "randomised", *ROTATED, *BIASE
 TABLED = ("learned", "randomised", "abacus", "distance")
 """Positional encodings that need `positions`."""
 
-CHOICES: dict[str, tuple[str, ...]] = {
-    "architecture": get_args(Architecture),
-    "kind": get_args(Kind),
-    "activation": get_args(Activation),
-    "norm": get_args(NormPlace),
-    "norm_type": get_args(NormType),
-    "slopes": get_args(Slopes),
-    "halting": get_args(Halting),
-    "dtype": get_args(DType),
-}
-"""The allowed values of every field with a fixed choice."""
-
 MAX_SIZE = 1 << 28
 """Of any width; products of two sizes stay far below what 64 bits hold."""
 MAX_COUNT = 1 << 12
@@ -59,6 +46,12 @@ AT_LEAST_ONE = (
     "vocabulary", "outputs", "width", "key_width", "value_width", "layers", "window",
     "global_every",
 )  # fmt: skip
+
+APPLIES_TO_LSTM = (
+    "architecture", "vocabulary", "outputs", "width", "layers", "kind", "tied", "dropout", "dtype",
+)  # fmt: skip
+LSTM_VALUES: dict[str, Any] = {"heads": 0, "hidden": ()}
+"""Values of the fields that do not apply to an LSTM and have no default."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,13 +146,13 @@ class TransformerConfig:
     example_offsets: bool = False
     window: int = 512
     global_every: int = 4
-    slopes: str = "steep"
+    slopes: Slopes = "steep"
     alpha: float = 1.5
     scaled: bool = True
     sink: bool = False
     halt: int | None = None
     halting: Halting = "sequence"
-    dtype: str = "float32"
+    dtype: DType = "float32"
     architecture: Architecture = "transformer"
 
     def __post_init__(self) -> None:
@@ -200,7 +193,14 @@ class TransformerConfig:
 
     def as_dict(self) -> dict[str, Any]:
         """The config as plain values, for JSON."""
-        return {**asdict(self), "hidden": list(self.hidden), "digits": list(self.digits)}
+        plain: dict[str, Any] = to_plain(self)
+        return plain
+
+
+CHOICES: dict[str, tuple[str, ...]] = {
+    name: choices(hint) for name, hint in typed_fields(TransformerConfig).items() if choices(hint)
+}
+"""The allowed values of every field with a fixed choice."""
 
 
 def config_from_dict(values: dict[str, Any]) -> TransformerConfig:
@@ -222,11 +222,31 @@ def _check(config: TransformerConfig) -> None:
                 f"{key} '{value}' is not known", did_you_mean(value, list(allowed)).capitalize()
             )
     if config.architecture == "lstm":
-        check_lstm(config)
+        _check_lstm(config)
     _check_sizes(config)
     _check_layers(config)
     _check_positions(config)
     _check_attention(config)
+
+
+def _check_lstm(config: TransformerConfig) -> None:
+    """Refuse whatever an LSTM does not have, by name."""
+    if config.kind == "encoder-decoder":
+        _refuse(
+            "an LSTM reads one sequence, and kind is 'encoder-decoder'",
+            "Use kind='decoder', with a task of format 'lm'",
+        )
+    defaults = {**LSTM_VALUES, "key_width": config.width, "value_width": config.width}
+    for field in fields(config):
+        value = getattr(config, field.name)
+        if field.name in APPLIES_TO_LSTM or value == defaults.get(field.name, field.default):
+            continue
+        _refuse(f"an LSTM has no {field.name}, and it is {value!r}", f"Leave {field.name} out")
+    if config.kind == "encoder" and config.width % 2:
+        _refuse(
+            "a bidirectional LSTM has half of its width per direction",
+            f"Make width {config.width} even",
+        )
 
 
 def _check_sizes(config: TransformerConfig) -> None:

@@ -18,7 +18,7 @@ sequential, on a GPU too, where cuDNN runs them.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
@@ -28,10 +28,8 @@ from weft.language.vocabulary import Vocabulary
 from weft.models.cache import KVCache
 from weft.models.config import TransformerConfig
 from weft.models.dropout import dropout
-from weft.models.forward import StreamObserver
 from weft.models.hooks import Hook
 from weft.models.init import Initialisation, normal, uniform
-from weft.models.lstm_config import check_architecture
 from weft.models.sequence_model import SequenceModel
 from weft.models.transformer import DTYPES, Output
 
@@ -100,6 +98,7 @@ class LSTM(SequenceModel):
         torch.Size([1, 3, 16])
     """
 
+    architecture = "lstm"
     norm = None
     between_layers = None
 
@@ -110,13 +109,8 @@ class LSTM(SequenceModel):
         vocabulary: Vocabulary | None = None,
         text: TextFormat | None = None,
     ) -> None:
-        super().__init__(vocabulary=vocabulary, text=text)
-        check_architecture(config, "lstm")
-        self.config = config
-        self.embedding = nn.Parameter(torch.zeros(config.vocabulary, config.width))
+        super().__init__(config, vocabulary=vocabulary, text=text)
         self.layers = nn.ModuleList(LSTMLayer(config) for _ in range(config.layers))
-        if not config.tied:
-            self.unembedding = nn.Parameter(torch.zeros(config.outputs, config.width))
         self.to(DTYPES[config.dtype])
 
     def init_weights(self, init: Initialisation) -> None:
@@ -131,31 +125,25 @@ class LSTM(SequenceModel):
         tokens: Int[Tensor, "batch length"],
         lengths: Int[Tensor, " batch"] | None = None,
         *,
-        documents: Int[Tensor, "batch length"] | None = None,
-        source: Int[Tensor, "batch source_length"] | None = None,
-        source_lengths: Int[Tensor, " batch"] | None = None,
         layers: int | None = None,
-        watch: StreamObserver | None = None,
         plain: bool = False,
         backend: str = "auto",
         hook: Hook | None = None,
+        **others: Any,
     ) -> Output:
         """Run a batch of tokens, padded to one length.
 
         Args:
             tokens: the inputs; tokens beyond a sequence's length are ignored.
             lengths: the length of each sequence; by default all are full.
-            documents: refused: a row is one document.
-            source: refused: there is no encoder to read it.
-            source_lengths: the lengths of the source.
             layers: run at most this many layers.
-            watch: refused: there is no residual stream to watch.
             plain: has no effect, like `backend`: there is one way to compute an LSTM.
             backend: has no effect.
             hook: called with `hook_embed` and each layer's `blocks.0.hook_resid_post`.
+            others: what only a Transformer takes, such as `source`; refused unless it is None.
         """
-        for name, given in (("documents", documents), ("source", source), ("watch", watch)):
-            if given is not None:
+        for name, value in others.items():
+            if value is not None:
                 remedy = (
                     "Use run_with_cache" if name == "watch" else "It reads one sequence per row"
                 )
@@ -182,7 +170,7 @@ class LSTM(SequenceModel):
             stream, cache["state"] = layer(stream, state=cache.get("state"))
         return self._logits(stream)
 
-    def fused(self) -> LSTM:
+    def compile_layers(self) -> LSTM:
         """Refuse: torch.compile does not trace nn.LSTM, which cuDNN already runs as one kernel."""
         raise WeftError(
             "an LSTM is not compiled by torch.compile",
@@ -193,11 +181,6 @@ class LSTM(SequenceModel):
     def _embed(self, tokens: Tensor) -> Tensor:
         stream = nn.functional.embedding(tokens, self.embedding)
         return dropout(stream, self.config.dropout, self.training)
-
-    def _logits(self, stream: Tensor) -> Tensor:
-        return nn.functional.linear(
-            stream, self.embedding if self.config.tied else self.unembedding
-        )
 
 
 def _mirror(tokens: Tensor, lengths: Tensor | None) -> Tensor:

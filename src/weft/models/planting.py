@@ -192,7 +192,7 @@ class _Placement:
         if part == "unembedding":
             if source.config.tied != into.config.tied:
                 _refuse("one model has tied embeddings, the other not", "Set `tied` alike in both")
-            return self._rows("outputs", _unembedding(source), _unembedding(into))
+            return self._rows("outputs", source.output_projection, into.output_projection)
         if part == "position":
             return self._rows("positions", _positions(source), _positions(into))
         if part == "attention":
@@ -368,10 +368,6 @@ def _layer(model: Transformer, number: int) -> Layer:
     if not 0 <= number < len(model.layers):
         _refuse(f"there is no layer {number}", f"The model has {len(model.layers)}, counted from 0")
     return model.layers[number]  # type: ignore[return-value]
-
-
-def _unembedding(model: Transformer) -> nn.Parameter:
-    return model.embedding if model.config.tied else model.unembedding
 
 
 def _positions(model: Transformer) -> nn.Parameter:

@@ -7,8 +7,7 @@ from dataclasses import fields
 from typing import Any
 
 from weft.errors import WeftError, did_you_mean
-from weft.models.config import TABLED, TransformerConfig
-from weft.models.lstm_config import VALUES as LSTM_VALUES
+from weft.models.config import LSTM_VALUES, TABLED, TransformerConfig
 
 PRESETS: dict[str, tuple[int, int, int]] = {
     "nano": (3, 3, 48),

@@ -1,14 +1,16 @@
-"""What the Transformer and its baselines share: text in and out, activations and hooks."""
+"""What the Transformer and its baselines share: embeddings, text in and out, and hooks."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
+import torch
 from torch import Tensor, nn
 
 from weft.errors import WeftError
 from weft.language.vocabulary import Vocabulary
+from weft.models.config import Architecture, TransformerConfig
 from weft.models.hooks import caching_hook, replacing_hook
 from weft.models.slots import Layout, read_stream
 
@@ -24,21 +26,47 @@ class SequenceModel(nn.Module):
     """A model whose `forward` takes tokens, lengths and a `hook`, and returns an `Output`.
 
     Args:
+        config: the architecture.
         layout: for a compiled model, which dimensions of the stream hold which variable.
         vocabulary: the names of its tokens, for a model that reads text.
         text: how the model reads and writes text (`answer`).
     """
 
+    architecture: ClassVar[Architecture]
+    norm: nn.Module | None
+
     def __init__(
         self,
+        config: TransformerConfig,
         layout: Layout | None = None,
         vocabulary: Vocabulary | None = None,
         text: TextFormat | None = None,
     ) -> None:
         super().__init__()
+        if config.architecture != self.architecture:
+            raise WeftError(
+                f"architecture is '{config.architecture}', and the model is of "
+                f"'{self.architecture}'",
+                subject="TransformerConfig",
+                remedy="Use weft.models.build_model(config), which builds either",
+            )
+        self.config = config
         self.stream_layout = layout
         self.vocabulary = vocabulary
         self.text = text
+        self.embedding = nn.Parameter(torch.zeros(config.vocabulary, config.width))
+        if not config.tied:
+            self.unembedding = nn.Parameter(torch.zeros(config.outputs, config.width))
+
+    @property
+    def output_projection(self) -> nn.Parameter:
+        """The matrix that maps the stream to logits; the embedding if the two are tied."""
+        return self.embedding if self.config.tied else self.unembedding
+
+    def _logits(self, stream: Tensor) -> Tensor:
+        if self.norm is not None:
+            stream = self.norm(stream)
+        return nn.functional.linear(stream, self.output_projection)
 
     @property
     def layout(self) -> Layout:

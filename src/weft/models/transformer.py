@@ -34,7 +34,6 @@ from weft.models.forward import (
 from weft.models.hooks import Hook
 from weft.models.init import Initialisation, normal
 from weft.models.layer import Layer
-from weft.models.lstm_config import check_architecture
 from weft.models.norms import norm_of
 from weft.models.positions import Positions
 from weft.models.sequence_model import SequenceModel
@@ -88,6 +87,8 @@ class Transformer(SequenceModel):
         torch.Size([1, 3, 16])
     """
 
+    architecture = "transformer"
+
     def __init__(
         self,
         config: TransformerConfig,
@@ -97,12 +98,9 @@ class Transformer(SequenceModel):
         between_layers: Callable[[Tensor], Tensor] | None = None,
         text: TextFormat | None = None,
     ) -> None:
-        super().__init__(layout, vocabulary, text)
-        check_architecture(config, "transformer")
-        self.config = config
+        super().__init__(config, layout, vocabulary, text)
         self.between_layers = between_layers
         self._compacted: tuple[Any, tuple[CompactLayer, ...] | None] | None = None
-        self.embedding = nn.Parameter(torch.zeros(config.vocabulary, config.width))
         self.position = Positions(config)
         both = config.kind == "encoder-decoder"
         if config.encoder_position:
@@ -113,8 +111,6 @@ class Transformer(SequenceModel):
         )
         self.norm = norm_of(config) if config.norm == "pre" else None
         self.encoder_norm = norm_of(config) if both and config.norm == "pre" else None
-        if not config.tied:
-            self.unembedding = nn.Parameter(torch.zeros(config.outputs, config.width))
         self.to(DTYPES[config.dtype])
         self._body = self._run_all_layers
 
@@ -189,7 +185,7 @@ class Transformer(SequenceModel):
             halted = torch.zeros_like(ran, dtype=torch.bool)
         return Output(self._logits(stream), stream, ran, halted)
 
-    def fused(self) -> Transformer:
+    def compile_layers(self) -> Transformer:
         """Compile the layers by torch.compile, for training on a GPU, and return the model.
 
         Up to `MAX_COMPILED_LAYERS` layers become one graph. Deeper models and encoders of
@@ -293,13 +289,6 @@ class Transformer(SequenceModel):
         run_layers(state, len(self.encoder) * self.config.loops)
         stream = state.stream if self.encoder_norm is None else self.encoder_norm(state.stream)
         return stream, replace(context, positions=decoder.positions)
-
-    def _logits(self, stream: Tensor) -> Tensor:
-        if self.norm is not None:
-            stream = self.norm(stream)
-        return nn.functional.linear(
-            stream, self.embedding if self.config.tied else self.unembedding
-        )
 
     def _limit(self, layers: int | None) -> int:
         limit = self.config.layers * self.config.loops

@@ -19,7 +19,7 @@ class Dfa(weft.Program):
     It is `parity` with a table: a position waits until its left neighbour has its state, then looks
     up its own. So every position gets the state after the prefix that ends there.
 
-    `letters` are the letters, `table` has a row for each state with the next state for each letter,
+    `letters` is the alphabet, `table` has a row for each state with the next state for each letter,
     `accepting` are the states in which a word is accepted. The default reads binary numbers: its
     state is the number modulo 3, and multiples of 3 are accepted.
 

@@ -31,7 +31,7 @@ class InductionHead(weft.Program):
     In the first layer every position stores the token before it. In the second it attends to the
     position that stored its own token: the token there followed it last time. If there is none, it
     attends to the first bar alone, whose number is 0. The mean over the bar, 0, and the token, v,
-    is v / 2: so a head can find nothing without being undefined.
+    is v / 2. So the head is defined even if the token is new.
 
     Two layers and two heads; variables with a value for each letter and a few more. A prompt
     `badge` becomes `|badge|`, and is continued until the bar comes again; no letter may occur in it
@@ -101,8 +101,8 @@ class InductionHead(weft.Program):
 class CountSoFar(weft.Program):
     """Counting in context: after each letter, the number of times that it occurred before.
 
-    The share is that of `histogram`, except that a causal head sees earlier positions only. The end
-    comes after a number.
+    The share is that of `histogram`, except that a causal head sees earlier positions only. A
+    number is followed by the end.
 
     One layer and one head, variables with a value for each token; up to ten letters, so that the
     count is a digit.
@@ -148,7 +148,7 @@ class CountSoFar(weft.Program):
 
 
 class AnBn(weft.Program):
-    """As many b as a: continues with b until there are as many, then ends.
+    """The language a^n b^n: continues with b until there are as many b as a, then ends.
 
     One head averages over everything so far; as long as b are missing, more than half of it is a.
     The smallest such share is n / (2n - 1). So there are two buckets, 1/2 and this one, and the

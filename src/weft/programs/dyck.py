@@ -21,8 +21,8 @@ class Dyck(weft.Program):
 
     Each position takes over the stack of its left neighbour, one position per layer. An opening
     bracket pushes its kind: every cell takes the content of the one above it. A closing bracket
-    pops, if its kind is on top. A wrong bracket, or one that is too deep, breaks all that follows.
-    One layer later the position counts its cells: that is the depth.
+    pops, if its kind is on top. A wrong bracket, or one that is too deep, makes all later positions
+    wrong. One layer later the position counts its cells: that is the depth.
 
     N + 1 layers for N brackets of k kinds; for depth D, D + 2 heads, and D variables of k + 1
     values.

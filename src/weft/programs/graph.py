@@ -19,7 +19,7 @@ class BreadthFirst(weft.Program):
     reached ends where it begins. If so it is reached too, and the number of the layer is the
     distance.
 
-    Whether there is one at all is decided by an average: the start mark, with the number 1, is
+    Whether there is such an edge is read off an average: the start mark, with the number 1, is
     always selected, and edges have 0. The mean is below 1 if any edge is selected.
 
     As many layers as vertices and one head for any number of edges; four variables have a value for

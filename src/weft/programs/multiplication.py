@@ -15,9 +15,10 @@ INIT, BEGIN, MULTIPLY, SETTLE = range(4)
 class Multiplication(weft.Program):
     """Long multiplication: digit by digit of the first number, each by repeated addition.
 
-    In `12*34`, 34 is added, as often as the digits of 12 say. A pointer moves through the digits of
-    12 from the right. For the digit 2, all positions add their digit of 34 to their digit of the
-    product in parallel, twice. Then 34 shifts one place to the left, to 340, for the next digit.
+    In `12*34`, 34 is added as many times as the digits of 12 say. A pointer moves through the
+    digits of 12 from the right. For the digit 2, all positions add their digit of 34 to their digit
+    of the product in parallel, twice. Then 34 shifts one place to the left, to 340, for the next
+    digit.
 
     Carries do not wait for each other. In each layer a position passes its carry to its left
     neighbour, which adds it to its own sum. At the end, a wave from the right tells each position

@@ -1,7 +1,7 @@
 """Parity of a bit string, three ways (ALTA paper, figures 2, 7 and 8).
 
-The three compute the same function, but transformers learn them very differently: the paper's first
-lesson.
+The programs compute the same function, but transformers learn them very differently: the paper's
+first lesson. `parity-count` is `parity-sum` in the form that the paper trains from traces.
 """
 
 from __future__ import annotations
@@ -86,10 +86,11 @@ class ParityAbsolute(weft.Program):
 
 
 class ParitySum(weft.Program):
-    """Parity by counting: one head averages over the ones and the start, one step takes it mod 2.
+    """Parity by counting in one layer: the step turns a head's average directly into the parity.
 
-    One layer for any length, but a bucket for every count of ones up to `ones`: it cannot
-    generalise to counts that it has not seen.
+    The head averages over the ones and the start mark; with n ones, the mark's share is
+    1 / (n + 1). One layer for any length, but a bucket for every count of ones up to `ones`: it
+    cannot generalise to counts that it has not seen.
     """
 
     layers = 1
@@ -118,7 +119,7 @@ class ParitySum(weft.Program):
 
 
 class ParityCount(weft.Program):
-    """Parity by counting, in two steps: the first stores the count of ones, the second takes mod 2.
+    """Parity by counting in two layers: the first stores the count of ones, the second its parity.
 
     The form of `parity-sum` whose traces the ALTA paper trains on (appendix D.1): a categorical
     count is easier to learn from than a share. Shares are multiplied by `scale`, so that noise in

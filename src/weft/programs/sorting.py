@@ -95,7 +95,7 @@ class Sort(weft.Program):
     Odd-even transposition sort: positions pair up with a neighbour, the smaller item goes left and
     the larger right; in the next layer they pair up with the neighbour on the other side. That
     sorts N items in N layers. Meanwhile `done` moves from the start mark to the last item, one
-    position per layer: a clock that halts all positions in time.
+    position per layer: a clock that halts all positions after N layers.
 
     N layers and three heads for N items, and no variable that grows with N.
     """

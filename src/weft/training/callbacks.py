@@ -28,7 +28,8 @@ already is not trained again, and its callbacks are not called.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -57,10 +58,6 @@ class Record:
     tokens: int
     seconds: float
     tokens_per_second: float
-
-    def as_dict(self) -> dict[str, Any]:
-        """The record as plain values."""
-        return asdict(self)
 
 
 GOOD = ("done", "stopped")
@@ -124,6 +121,11 @@ class Result:
         """Whether the run would end the same way if it were started again."""
         return self.status not in RETRIED
 
+    def as_dict(self) -> dict[str, Any]:
+        """The result as plain values, for JSON, which has no numbers that are not finite."""
+        loss = {k: v if v is not None and math.isfinite(v) else None for k, v in self.loss.items()}
+        return {**asdict(self), "loss": loss}
+
 
 class Callback:
     """Follows a run; see this module for the life cycle. Every method does nothing by default."""
@@ -145,34 +147,3 @@ class Callback:
 
     def close(self) -> None:
         """No further calls will come, whatever happened."""
-
-
-class Callbacks(Callback):
-    """Several callbacks as one; each call goes to all of them in order."""
-
-    def __init__(self, members: Sequence[Callback] = ()) -> None:
-        self.members = tuple(members)
-
-    def on_start(self, config: TrainingConfig, model: TransformerConfig, step: int) -> None:
-        for member in self.members:
-            member.on_start(config, model, step)
-
-    def on_record(self, record: Record) -> None:
-        for member in self.members:
-            member.on_record(record)
-
-    def on_evaluation(self, step: int, shares: Mapping[str, Share]) -> None:
-        for member in self.members:
-            member.on_evaluation(step, shares)
-
-    def on_checkpoint(self, step: int, folder: Path) -> None:
-        for member in self.members:
-            member.on_checkpoint(step, folder)
-
-    def on_end(self, result: Result) -> None:
-        for member in self.members:
-            member.on_end(result)
-
-    def close(self) -> None:
-        for member in self.members:
-            member.close()

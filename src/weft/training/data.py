@@ -1,6 +1,4 @@
-"""Batches as tensors. For a GPU a thread makes them ahead of time, so that no step waits.
-
-On a CPU the thread would compete with the step for cores, so batches are made when they are needed.
+"""Batches as tensors, and a thread that makes them ahead of time.
 
 A batch follows from the seed and the step alone, so a resumed run gets the batches that it would
 have had.
@@ -12,7 +10,7 @@ import inspect
 import queue
 import threading
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
@@ -23,7 +21,7 @@ from torch import Tensor
 
 from weft.errors import Location, WeftError
 from weft.models.config import TransformerConfig
-from weft.tasks import Batch, Task, pack
+from weft.tasks import Batch, Task
 from weft.tasks.task import TRAIN
 from weft.training.config import TrainingConfig
 from weft.training.distributed import Group
@@ -146,75 +144,42 @@ def _line_of(task: Task, error: Exception) -> Location | None:
     return Location(file, lines[-1]) if file and lines and lines[-1] else None
 
 
-class Feed:
-    """The batches of a run from step `first` on; to be closed.
+def drawn(task: Task, config: TrainingConfig, step: int) -> Batch:
+    """The training examples of a step."""
+    with blaming(task):
+        return task.batch(TRAIN, config.seed, step, config.batch)
 
-    With `pinned`, iterating starts a thread that makes batches in pinned memory ahead of time.
-    """
 
-    def __init__(
-        self,
-        task: Task,
-        config: TrainingConfig,
-        model: TransformerConfig,
-        *,
-        first: int,
-        pinned: bool = False,
-        group: Group | None = None,
-    ) -> None:
-        self.task, self.config, self.model = task, config, model
-        self.first, self.pinned, self.group = first, pinned, group
-        self._ready: queue.Queue[Tensors | BaseException] = queue.Queue(QUEUE_SIZE)
-        self._closed = threading.Event()
-        self._thread: threading.Thread | None = None
+def made_ahead(make: Callable[[int], Any], steps: Sequence[int]) -> Generator[Any]:
+    """Yield the batches of some steps, which a thread makes ahead of time; to be closed."""
+    ready: queue.Queue[Any] = queue.Queue(QUEUE_SIZE)
+    closed = threading.Event()
 
-    def __iter__(self) -> Iterator[Tensors]:
-        if not self.pinned:
-            yield from map(self._batch, range(self.first, self.config.steps + 1))
-            return
-        self._thread = threading.Thread(target=self._make, daemon=True)
-        self._thread.start()
-        while True:
-            batch = self._ready.get()
-            if isinstance(batch, BaseException):
-                raise batch
-            yield batch
-
-    def close(self) -> None:
-        """End the thread."""
-        self._closed.set()
-        while self._thread is not None and self._thread.is_alive():
+    def put(value: Any) -> None:
+        while not closed.is_set():
             try:
-                self._ready.get(timeout=0.01)
-            except queue.Empty:
-                continue
-
-    def _make(self) -> None:
-        try:
-            for step in range(self.first, self.config.steps + 1):
-                self._put(self._batch(step))
-                if self._closed.is_set():
-                    return
-        except BaseException as error:
-            self._put(error)
-
-    def _batch(self, step: int) -> Tensors:
-        batch = self._drawn(step)
-        if self.config.pack:
-            batch = pack(batch, self.config.pack)
-        elif not (self.config.torch_compile or self.config.cuda_graphs):  # these want one width
-            batch = batch.trimmed()
-        tensors = tensors_of(batch, self.model, self.group)
-        return tensors.pinned() if self.pinned else tensors
-
-    def _drawn(self, step: int) -> Batch:
-        with blaming(self.task):
-            return self.task.batch(TRAIN, self.config.seed, step, self.config.batch)
-
-    def _put(self, value: Tensors | BaseException) -> None:
-        while not self._closed.is_set():
-            try:
-                self._ready.put(value, timeout=0.1)
+                ready.put(value, timeout=0.1)
                 return
             except queue.Full:
                 continue
+
+    def make_all() -> None:
+        try:
+            for step in steps:
+                put(make(step))
+                if closed.is_set():
+                    return
+        except BaseException as error:
+            put(error)
+
+    thread = threading.Thread(target=make_all, daemon=True)
+    thread.start()
+    try:
+        for _ in steps:
+            batch = ready.get()
+            if isinstance(batch, BaseException):
+                raise batch
+            yield batch
+    finally:
+        closed.set()
+        thread.join()

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
@@ -19,10 +19,10 @@ from torch import Tensor, nn
 from weft.errors import WeftError
 from weft.models.factory import Model, build_model
 from weft.models.transformer import Output
-from weft.tasks import Task
+from weft.tasks import Task, pack
 from weft.training.config import LabelSetLoss, TrainingConfig
 from weft.training.cuda_graphs import CapturedSteps
-from weft.training.data import Feed, Tensors
+from weft.training.data import Tensors, drawn, made_ahead, tensors_of
 from weft.training.distributed import Group, seed_process, sum_gradients
 from weft.training.optim.optimisers import (
     clip,
@@ -42,18 +42,6 @@ IGNORED = -1
 
 class NotFinite(ArithmeticError):
     """The loss or its gradient is not finite."""
-
-
-class Batches(Protocol):
-    """The batches of a run, one for each remaining step; to be closed.
-
-    Each batch has `to(device)` and `token_count`, the number of tokens in it without padding.
-    """
-
-    def __iter__(self) -> Iterator[Any]: ...
-
-    def close(self) -> None:
-        """Stop producing batches."""
 
 
 class Learner:
@@ -87,7 +75,7 @@ class Learner:
     def _compile(self) -> None:
         """Compile the layers by torch.compile."""
         self._plain = self._shared()
-        self.model.fused()
+        self.model.compile_layers()
 
     @property
     def trained(self) -> nn.Module:
@@ -104,16 +92,26 @@ class Learner:
         """Loss of a uniform guess, log(classes)."""
         return math.log(max(2, self.model.config.outputs))
 
-    def feed(self, task: Task, first: int) -> Batches:
-        """The batches from step `first` on."""
-        return Feed(
-            task,
-            self.config,
-            self.model.config,
-            first=first,
-            pinned=self.device.type == "cuda",
-            group=self.group,
-        )
+    def feed(self, task: Task, first: int) -> Generator[Any]:
+        """The batches from step `first` on; to be closed.
+
+        Each has `to(device)` and `token_count`, the number of tokens in it without padding. For a
+        GPU a thread makes them ahead of time, so that no step waits. On a CPU the thread would
+        compete with the step for cores.
+        """
+        steps = range(first, self.config.steps + 1)
+        if self.device.type == "cuda":
+            return made_ahead(lambda step: self.batch(task, step).pinned(), steps)
+        return (self.batch(task, step) for step in steps)
+
+    def batch(self, task: Task, step: int) -> Tensors:
+        """The batch of a step, or this process's share of it."""
+        batch = drawn(task, self.config, step)
+        if self.config.pack:
+            batch = pack(batch, self.config.pack)
+        elif not (self.config.torch_compile or self.config.cuda_graphs):  # these want one width
+            batch = batch.trimmed()
+        return tensors_of(batch, self.model.config, self.group)
 
     def loss(self, batch: Any) -> Tensor:
         """The mean loss of a batch; in a group, this process's share of it."""

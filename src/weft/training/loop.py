@@ -12,8 +12,8 @@ last complete step is saved.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -55,14 +55,14 @@ class Loop:
         tests: Mapping[str, Batch],
         state: RunState,
         *,
-        callback: Callback,
+        callbacks: Sequence[Callback],
         save_every: float,
         interrupts: Interrupts,
     ) -> None:
         self.config, self.task, self.folder = config, task, folder
         self.learner, self.tests, self.state = learner, tests, state
         self.device, self.group = learner.device, learner.group
-        self.callback, self.save_every, self.interrupts = callback, save_every, interrupts
+        self.callbacks, self.save_every, self.interrupts = callbacks, save_every, interrupts
         self.signals = SharedSignals(self.group)
         self.predictions: dict[str, Predictions] = {}
         self.evaluated_at = 0
@@ -85,7 +85,7 @@ class Loop:
         device: torch.device,
         *,
         group: Group,
-        callback: Callback,
+        callbacks: Sequence[Callback],
         save_every: float,
         interrupts: Interrupts | None = None,
     ) -> Loop:
@@ -98,7 +98,7 @@ class Loop:
         tests = test_sets(task, splits, config.evaluation.size)
         state = _restored(config, folder, learner)
         return cls(
-            config, task, folder, learner, tests, state, callback=callback, save_every=save_every,
+            config, task, folder, learner, tests, state, callbacks=callbacks, save_every=save_every,
             interrupts=interrupts or Interrupts(),
         )  # fmt: skip
 
@@ -119,10 +119,9 @@ class Loop:
             self._judge()
         feed = self.learner.feed(self.task, self.state.step + 1)
         try:
-            batches = iter(feed)
             self._began = self._saved = time.perf_counter()
             while self.state.step < self.config.steps and not self.state.ended:
-                self._step(batches)
+                self._step(feed)
         finally:
             feed.close()
         self.interrupts.number = self.interrupts.number or self.signals.settle()
@@ -192,13 +191,14 @@ class Loop:
             tokens_per_second=round(self._tokens / max(elapsed, 1e-9), 1),
         )
         if self.metrics is not None:
-            self.metrics.append(record.as_dict())
+            self.metrics.append(asdict(record))
         self._tokens, self._recorded = 0, self.state.seconds
         self._total.zero_()
         threshold = self.config.stop.divergence * self.learner.guessing_loss
         high = self.state.high + 1 if loss > threshold else 0
         self.state = replace(self.state, counted=0, high=high)
-        self.callback.on_record(record)
+        for callback in self.callbacks:
+            callback.on_record(record)
         if high >= PATIENCE:
             raise Diverged
 
@@ -219,7 +219,9 @@ class Loop:
         loss = {split: table.loss for split, table in predictions.items()}
         if self.evaluations is not None:
             self.evaluations.append({"step": step, "accuracy": accuracy, "loss": loss})
-        self.callback.on_evaluation(step, {split: one.share for split, one in predictions.items()})
+        shares = {split: table.share for split, table in predictions.items()}
+        for callback in self.callbacks:
+            callback.on_evaluation(step, shares)
         self._began = time.perf_counter()
 
     def _predict(self) -> dict[str, Predictions]:
@@ -274,7 +276,8 @@ class Loop:
             state = replace(self.state, loss=float(self._total))
             state = checkpoint.with_random(state, self.device)
             written = checkpoint.save(self.folder, state, self.learner.tensors())
-            self.callback.on_checkpoint(state.step, written)
+            for callback in self.callbacks:
+                callback.on_checkpoint(state.step, written)
         self._saved = time.perf_counter()
 
     def save_finite(self) -> None:

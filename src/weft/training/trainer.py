@@ -16,14 +16,12 @@ result, keeps its last complete step, and resumes from there if it is started ag
 
 from __future__ import annotations
 
-import math
 import shutil
 import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import torch
 
@@ -34,7 +32,7 @@ from weft.files import read_json, write_json
 from weft.models.catalogue import check_memory
 from weft.tasks import Task
 from weft.training import checkpoint
-from weft.training.callbacks import RETRIED, Callback, Callbacks, Result
+from weft.training.callbacks import RETRIED, Callback, Result
 from weft.training.config import TrainingConfig
 from weft.training.distributed import Group, check_batch, joined
 from weft.training.environment import device_of, environment
@@ -91,7 +89,7 @@ def train(
             joined(where) as group,
             locked(folder, group),
             _removed_unless_begun(folder, group),
-            _own_random_numbers(where),
+            torch.random.fork_rng(devices=[where] if where.type == "cuda" else []),
             _matmul_precision(config),
         ):
             check_batch(config.batch, group)
@@ -100,13 +98,14 @@ def train(
                     write_json(folder / "config.json", config.as_dict())
                     copy_files(config.extensions, folder / "code")
                     write_json(folder / "environment.json", environment(where))
-            callback = Callbacks(callbacks if group.first else ())
+            callbacks = callbacks if group.first else ()
             try:
                 result = _run(
-                    config, learned, folder, where, group, callback, save_every, interrupts
+                    config, learned, folder, where, group, callbacks, save_every, interrupts
                 )
             finally:
-                callback.close()
+                for callback in callbacks:
+                    callback.close()
     if interrupts.number:
         raise Interrupted(interrupts.number, f"interrupted; the run in {folder} had ended")
     return result
@@ -118,17 +117,18 @@ def _run(
     folder: Path,
     device: torch.device,
     group: Group,
-    callback: Callback,
+    callbacks: Sequence[Callback],
     save_every: float,
     interrupts: Interrupts,
 ) -> Result:
     status, loop = "done", None
     try:
         loop = Loop.start(
-            config, task, folder, device, group=group, callback=callback, save_every=save_every,
+            config, task, folder, device, group=group, callbacks=callbacks, save_every=save_every,
             interrupts=interrupts,
         )  # fmt: skip
-        callback.on_start(config, loop.learner.model.config, loop.state.step)
+        for callback in callbacks:
+            callback.on_start(config, loop.learner.model.config, loop.state.step)
         if group.first:
             _forget_failure(folder)
         loop.run()
@@ -151,7 +151,8 @@ def _run(
     with interrupts.held():
         if group.first:
             _write(folder, result, loop)
-        callback.on_end(result)
+        for callback in callbacks:
+            callback.on_end(result)
     return result
 
 
@@ -220,18 +221,11 @@ def _write(folder: Path, result: Result, loop: Loop | None) -> None:
             table.save(folder / "predictions" / f"{split}.npz")
         if result.status in ("done", "stopped"):
             save_run_model(folder, loop.learner.evaluated, loop.config, loop.task, result)
-    write_json(folder / "result.json", _without_nan(asdict(result)))
+    write_json(folder / "result.json", result.as_dict())
     if result.status in ("done", "stopped"):
         checkpoint.without_optimiser(folder)
     if result.status in RETRIED and loop is not None:
         loop.rescue()
-
-
-def _without_nan(value: Any) -> Any:
-    """A value with None for numbers that are not finite, which JSON cannot express."""
-    if isinstance(value, dict):
-        return {key: _without_nan(inner) for key, inner in value.items()}
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def finished(folder: Path) -> Result | None:
@@ -259,13 +253,6 @@ def _explained(folder: Path) -> Iterator[None]:
         left = f"{folder} is as it was; the same command resumes the run"
         what = f"interrupted; {left if begun else 'no step was taken, and nothing is kept'}"
         raise Interrupted(error.number, what) from None
-
-
-@contextmanager
-def _own_random_numbers(device: torch.device) -> Iterator[None]:
-    """Leave the caller's random number generators as they were."""
-    with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
-        yield
 
 
 @contextmanager

@@ -266,7 +266,7 @@ def test_runs_from_traces_and_streams_are_found_whatever_else_they_differ_in(
     found = [one.stage for one in tested]
     assert [stage.run for stage in found] == [learned.hash, config.hash]
     assert found[0].shares["train"].share > 0.9 > found[1].shares["train"].share
-    assert found[1].details.startswith("hidden 64 x 64, drawn by counts, seed 0, 3 steps")
+    assert found[1].details.startswith("hidden 64 x 64, sampled by counts, seed 0, 3 steps")
     streams = override(stream_config("parity", "parity"), [*short, "batch=4"])
     streams = replace(streams, parameters=SHORT)
     train(streams, runs=tmp_path, device="cpu")

@@ -20,8 +20,7 @@ from weft.interpreter.states import StateSet, states_of
 from weft.language.ranges import Categorical
 from weft.programs import LIBRARY
 from weft.theory.optimum.coordinatewise import check_rules, is_strict_coordinate_optimum
-from weft.theory.optimum.derivatives import Penalty, derivatives
-from weft.theory.optimum.kinks import count_kinks
+from weft.theory.optimum.derivatives import Penalty, count_kinks, derivatives
 from weft.theory.optimum.reconstruction import construct, paper_rules
 
 PAGE = Path(__file__).parents[3] / "docs" / "optimum.md"

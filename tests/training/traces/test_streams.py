@@ -99,9 +99,8 @@ def test_nothing_of_it_is_compiled_and_all_of_it_is_learned() -> None:
     assert all(weight.requires_grad for weight in one.trained.parameters())
     before = {name: weight.clone() for name, weight in one.trained.named_parameters()}
     feed = one.feed(task_of(one.config), 1)
-    batches = iter(feed)
     for step in range(1, 5):
-        one.learn(next(batches), step)
+        one.learn(next(feed), step)
     feed.close()
     still = [n for n, w in one.trained.named_parameters() if torch.equal(w, before[n])]
     assert still == []

@@ -23,7 +23,7 @@ class Subleq(weft.Program):
     A head cannot read what another head of its layer fetches, so the addresses a, b and c are
     copied into variables, one layer before the cells that they point at are read.
 
-    Three layers an instruction: fetch its three cells, fetch the two that they point at and write
+    Three layers per instruction: fetch its three cells, fetch the two that they point at and write
     the difference, jump. Five heads. A cell holds `low` to `high`, and so do all addresses: twelve
     variables and heads with that many values.
     """

@@ -223,9 +223,9 @@ def _supervision(run: Run) -> str:
     """The settings in which runs from the same traces differ."""
     supervision = run.config.supervision
     hidden = " x ".join(f"{width:,}" for width in run.config.model.get("hidden", ()))
-    parts = [f"hidden {hidden}", f"drawn by {supervision.sample_by}"]
-    parts += ["biases at states"] if supervision.init_at_states else []
-    parts += ["rounded"] if supervision.round_between_layers else []
+    parts = [f"hidden {hidden}", f"sampled by {supervision.sample_by}"]
+    parts += ["initialised at states"] if supervision.init_at_states else []
+    parts += ["rounded between layers"] if supervision.round_between_layers else []
     return ", ".join([*parts, f"seed {run.config.seed}"])
 
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from weft.interpreter.states import Ints, StateSet, code_values
+from weft.interpreter.states import Ints, StateSet
 from weft.language.program import Program, as_program
 from weft.language.rules import Rule
 from weft.theory.extraction.extract import ExtractedRules, read_rules
@@ -32,8 +32,8 @@ from weft.theory.extraction.networks import (
     network_of,
     stream_vectors,
 )
-from weft.theory.optimum.derivatives import Penalty
-from weft.theory.optimum.kinks import count_kinks
+from weft.theory.minimal.observation import holding
+from weft.theory.optimum.derivatives import Penalty, fired_units
 from weft.theory.optimum.reconstruction import Construction, Floats, construct
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def distance(
     """
     program, penalty = as_program(program), penalty or Penalty(0.01)
     net = feed_forward if isinstance(feed_forward, HiddenLayer) else network_of(feed_forward)
-    fired = _fired(construct(program.variables, program.rules, resets=True), states)
+    fired = fired_units(construct(program.variables, program.rules, resets=True), states)
     best = _compiled(fired, dimensions(layout, states), net.width)
     sums, largest = _errors(net, best, layout, states)
     weights = states.counts / max(1, states.total)
@@ -166,12 +166,6 @@ def _units(
         compiled_l1=compiled_l1,
         compiled_l2=compiled_l2,
     )
-
-
-def _fired(units: Construction, states: StateSet) -> Construction:
-    fires = count_kinks(units, states).fires.tolist()
-    kept = tuple(rule for rule, count in zip(units.rules, fires, strict=True) if count)
-    return Construction(units.variables, kept)
 
 
 def _compiled(units: Construction, places: Ints, width: int) -> HiddenLayer:
@@ -221,11 +215,7 @@ def _key(rule: Rule) -> object:
 
 def _behaviour(rule: Rule, states: StateSet) -> object:
     """What a rule does on D: where it fires, and what it writes there."""
-    fires = np.ones(len(states), bool)
-    for name, values in rule.antecedent:
-        table = [value in values for value in code_values(states.variables[name])]
-        fires &= np.asarray(table)[states.column(name)]
-    return np.packbits(fires).tobytes(), rule.variable, rule.new
+    return np.packbits(holding(rule, states)).tobytes(), rule.variable, rule.new
 
 
 def unit_distance(net: HiddenLayer, best: HiddenLayer, layout: Layout) -> tuple[float, float]:

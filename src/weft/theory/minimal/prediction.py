@@ -63,10 +63,10 @@ class Prediction:
         return self.markdown()
 
     def parts(self) -> TextTable:
-        """Counts for the program, for what training leaves of it, and for what each test needs."""
+        """Counts for the program, its minimal program, and what each test uses of both."""
         minimal, used, program = self.minimal, self.minimal.used, self.minimal.original
         total = sum(1 for _ in islice(all_rules(program, minimal.form), MAX_COUNTED + 1))
-        columns = ["", "program", "training leaves"]
+        columns = ["", "program", "minimal program"]
         rules = ["rules", total if total <= MAX_COUNTED else None, len(minimal.rules)]
         resets = ["resets", len(program.rules.resets), len(minimal.resets)]
         tokens = ["tokens", program.vocabulary.size, len(used.tokens)]
@@ -74,7 +74,7 @@ class Prediction:
         before, after = count_constraints(minimal.fired), count_constraints(minimal.rules)
         constraints = ["constraints", before, after]
         for test, g in self.tests:
-            columns += [f"{test} wants", "beyond training"]
+            columns += [f"{test} uses", "not in training"]
             rules += [len(g.wanted), len(g.missing)]
             resets += [len(fired_resets(g.used)), len(g.missing_resets)]
             tokens += [len(g.used.tokens), len(g.missing_tokens)]
@@ -100,8 +100,9 @@ class Prediction:
         """The prediction in words."""
         minimal = self.minimal
         first = (
-            f"{self.name}: {len(minimal.used.inputs):,} training inputs ({self.train}) leave "
-            f"{minimal.count:,} rules, {len(minimal.resets):,} of them resets of heads."
+            f"{self.name}: the minimal program for {len(minimal.used.inputs):,} training inputs "
+            f"({self.train}) has {minimal.count:,} rules, {len(minimal.resets):,} of them resets "
+            "of heads."
         )
         sentences = [first]
         if minimal.order:
@@ -122,18 +123,20 @@ class Prediction:
         gone -= count_constraints(minimal.rules)
         sentences = [
             f"Definition 1 by the reading '{minimal.reading}': {READINGS[minimal.reading]}.",
-            f"Of their constraints {gone:,} went, in the order '{minimal.order}'.",
+            f"{gone:,} constraints were removed, in the order '{minimal.order}'.",
         ]
         if minimal.reading == "exclusive":
             apart = len(kept_apart(minimal.rules, minimal.used))
             sentences[1] = sentences[1][:-1] + (
-                f"; {apart:,} stay only because two rules would overlap without them."
+                f"; {apart:,} were kept only because two rules would overlap without them."
             )
             if apart:
                 sentences.append("By this reading, theorem 2 need not hold for these rules.")
         if minimal.reading == "logic":
             dropped = len(minimal.fired) - len(minimal.kept)
-            sentences.append(f"{dropped:,} rules were removed: others write the same if they fire.")
+            sentences.append(
+                f"{dropped:,} rules were removed, since others write the same when they fire."
+            )
         return sentences
 
     def warnings(self) -> list[str]:

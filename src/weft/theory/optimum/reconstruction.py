@@ -36,19 +36,6 @@ class Weights:
     bias: Floats
     second: Floats
 
-    def hidden(self, vectors: Floats) -> Floats:
-        """h(θ, z) for every row z (eq. 3)."""
-        return np.clip(vectors @ self.first.T + self.bias, 0.0, 1.0)
-
-    def outputs(self, vectors: Floats) -> Floats:
-        """f(θ, z) for every row z (eq. 4)."""
-        return self.hidden(vectors) @ self.second.T + vectors
-
-    def size(self, regulariser: Regulariser) -> float:
-        """R(θ): the sum of magnitudes, or of squares."""
-        each = np.abs if regulariser == "l1" else np.square
-        return float(sum(each(part).sum() for part in (self.first, self.bias, self.second)))
-
 
 @dataclass(frozen=True, eq=False)
 class Construction:
@@ -182,8 +169,3 @@ def construct(
 ) -> Construction:
     """The units of these rules, expanded to one value per constraint."""
     return Construction(variables, tuple(paper_rules(rules, resets=resets)))
-
-
-def reconstruction_loss(weights: Weights, target: Floats, vectors: Floats, counts: Ints) -> float:
-    """Σ_n ||f(θ, z^n) - target^n||_1 (eq. 15); each distinct state counts as often as it occurs."""
-    return float(counts @ np.abs(weights.outputs(vectors) - target).sum(1))

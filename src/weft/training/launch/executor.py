@@ -21,7 +21,6 @@ On the command line, `weft sweep FILE --executor path/file.py:Queue` calls `Queu
 
 from __future__ import annotations
 
-import json
 import os
 import queue
 import subprocess
@@ -30,7 +29,6 @@ import tempfile
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 
 import torch
@@ -179,7 +177,5 @@ def work(name: str) -> int:
     except WeftError as error:
         write_json(folder / REPLY, {"error": error.line})
         return 1
-    # JSON has no numbers that are not finite; `Result` allows None in place of a loss.
-    plain = json.loads(json.dumps(asdict(result)), parse_constant=lambda name: None)
-    write_json(folder / REPLY, plain)
+    write_json(folder / REPLY, result.as_dict())
     return 0

@@ -36,9 +36,9 @@ from weft.models.factory import Model
 from weft.models.init import initialise, normal
 from weft.tasks import Batch, Task
 from weft.training.config import TrainingConfig
-from weft.training.data import Feed, Tensors, tensors_of
+from weft.training.data import Tensors, drawn, tensors_of
 from weft.training.distributed import Group
-from weft.training.learner import IGNORED, Batches, Learner, autocast
+from weft.training.learner import IGNORED, Learner, autocast
 from weft.training.program_task import ProgramTask
 from weft.training.supervision import model_of, program_of
 from weft.training.traces.dataset import Array
@@ -110,28 +110,6 @@ def _positions(run: BatchRun, layer: int, lengths: Array) -> tuple[Array, Array]
     return rows, inside + shift
 
 
-class TracedFeed(Feed):
-    """The batches of a run with their traces."""
-
-    def __init__(
-        self,
-        task: Task,
-        config: TrainingConfig,
-        model: TransformerConfig,
-        traced: ProgramTask,
-        *,
-        first: int,
-        pinned: bool = False,
-        group: Group | None = None,
-    ) -> None:
-        self.traced = traced
-        super().__init__(task, config, model, first=first, pinned=pinned, group=group)
-
-    def _batch(self, step: int) -> Tensors:
-        batch = with_traces(self.traced, self._drawn(step).trimmed(), self.model, self.group)
-        return batch.pinned() if self.pinned else batch
-
-
 def with_traces(
     task: ProgramTask, batch: Batch, model: TransformerConfig, group: Group | None = None
 ) -> TracedTensors:
@@ -194,11 +172,9 @@ class StreamLearner(Learner):
     def _compile(self) -> None:
         """Do nothing: the loss taps the layers, so they run uncompiled."""
 
-    def feed(self, task: Task, first: int) -> Batches:
-        return TracedFeed(
-            task, self.config, self.model.config, self.traced,
-            first=first, pinned=self.device.type == "cuda", group=self.group,
-        )  # fmt: skip
+    def batch(self, task: Task, step: int) -> TracedTensors:
+        batch = drawn(task, self.config, step).trimmed()
+        return with_traces(self.traced, batch, self.model.config, self.group)
 
     def loss(self, batch: TracedTensors) -> Tensor:
         with autocast(self.config, self.device):
@@ -226,8 +202,8 @@ class StreamLearner(Learner):
         """The logits of a variable's values, read off the residual stream."""
         if self.model.norm is not None:
             streams = self.model.norm(streams)
-        own = self.model.embedding if self.model.config.tied else self.model.unembedding
-        weight = own if name == self.output else self.readouts.weights[name]
+        readouts = self.readouts.weights
+        weight = self.model.output_projection if name == self.output else readouts[name]
         return nn.functional.linear(streams, weight)
 
     def streams(self, batch: TracedTensors) -> tuple[Tensor, Tensor]:

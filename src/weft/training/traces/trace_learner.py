@@ -14,9 +14,9 @@ An L1 penalty makes weights sparse, so that units that are not needed vanish:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
@@ -28,7 +28,7 @@ from weft.models.init import normal
 from weft.tasks import Task
 from weft.training.config import TrainingConfig
 from weft.training.distributed import Group
-from weft.training.learner import Batches, Learner
+from weft.training.learner import Learner
 from weft.training.program_task import ProgramTask
 from weft.training.traces.dataset import TraceSet, collect
 from weft.training.traces.trained_feed_forward import feed_forward_of, placed
@@ -50,20 +50,6 @@ class DrawnBatch:
     def to(self, device: torch.device) -> DrawnBatch:
         """The batch itself: there is nothing to move."""
         return self
-
-
-@dataclass(frozen=True)
-class DrawnBatches:
-    """Any number of batches of `size` states."""
-
-    size: int
-
-    def __iter__(self) -> Iterator[DrawnBatch]:
-        while True:
-            yield DrawnBatch(self.size)
-
-    def close(self) -> None:
-        """Do nothing: no thread makes these."""
 
 
 class TraceLearner(Learner):
@@ -89,8 +75,9 @@ class TraceLearner(Learner):
         """The loss of the initial weights."""
         return self.initial_loss
 
-    def feed(self, task: Task, first: int) -> Batches:
-        return DrawnBatches(self.config.batch)
+    def feed(self, task: Task, first: int) -> Generator[Any]:
+        while True:
+            yield DrawnBatch(self.config.batch)
 
     def loss(self, batch: object) -> Tensor:
         supervision = self.config.supervision

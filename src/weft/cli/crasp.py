@@ -1,0 +1,125 @@
+"""`weft crasp`: C-RASP programs of the library, and of `.crasp` files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from weft.cli.options import Json, new_console, print_json
+
+if TYPE_CHECKING:
+    from weft.crasp.program import CraspProgram
+    from weft.crasp.reference import CraspRun
+
+CraspName = Annotated[
+    str,
+    typer.Argument(
+        metavar="FILE|NAME",
+        help="A .crasp file, or a library name (see `weft crasp list`) with parameters in "
+        "brackets if it has any.",
+    ),
+]
+
+
+def show_command(name: CraspName, json: Json = False) -> None:
+    """Show a C-RASP program.
+
+    It is shown as text that parses back to the same program.
+
+    Examples:
+
+      weft crasp show dyck-1
+
+      weft crasp show path/to/mine.crasp --json
+    """
+    from weft.crasp.loading import load
+    from weft.crasp.text import text
+
+    program = load(name)
+    if json:
+        print_json(_program_as_json(program))
+        return
+    new_console().print(text(program), end="", soft_wrap=True)
+
+
+def _program_as_json(program: CraspProgram) -> dict[str, Any]:
+    from weft.crasp.text import expression_text, text
+
+    return {
+        "name": program.name,
+        "about": program.about,
+        "alphabet": list(program.alphabet),
+        "lines": [
+            {
+                "name": line.name,
+                "kind": program.kinds[line.name],
+                "expression": expression_text(line.expression),
+            }
+            for line in program.lines
+        ],
+        "accepting": program.accepting,
+        "next_symbols": dict(program.next_symbols),
+        "periodic": [
+            {"name": p.name, "period": p.period, "residues": list(p.residues)}
+            for p in program.periodics
+        ],
+        "local": [{"name": p.name, "offsets": list(p.offsets)} for p in program.locals],
+        "text": text(program),
+    }
+
+
+def run_command(
+    name: CraspName,
+    word: Annotated[
+        str,
+        typer.Argument(
+            metavar="WORD",
+            help="The word: its symbols, separated by spaces unless all of them are characters.",
+        ),
+    ],
+    trace: Annotated[
+        bool, typer.Option("--trace", help="Show the value of every line at every position.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Run a C-RASP program on a word.
+
+    Position 0 is the begin symbol, at which the empty word is judged. In the trace, a Boolean is T
+    or a dot, and a count is a number.
+
+    Examples:
+
+      weft crasp run dyck-1 '(())' --trace
+
+      weft crasp run majority '' --json
+
+      weft crasp run path/to/mine.crasp abba
+    """
+    from weft.crasp.loading import load
+    from weft.crasp.reference import run
+
+    program = load(name)
+    result = run(program, word)
+    if json:
+        print_json(_run_as_json(program, result, trace))
+        return
+    from weft.cli.crasp_trace import render_run
+
+    console = new_console()
+    for line in render_run(program, result, trace, console.width):
+        console.print(line, soft_wrap=True)
+
+
+def _run_as_json(program: CraspProgram, run: CraspRun, trace: bool) -> dict[str, Any]:
+    lines = [
+        {"name": name, "kind": program.kinds[name], "values": list(values)}
+        for name, values in run.values.items()
+    ]
+    return {
+        "program": program.name,
+        "word": list(run.word),
+        "accepted": run.accepted,
+        "next": [list(symbols) for symbols in run.allowed] if program.next_symbols else None,
+        "lines": lines if trace else None,
+    }
