@@ -44,7 +44,7 @@ def prove_folder(folder: Path, name: str | None, find: Callable[[str], Program])
     model, description, about = load_model(folder), read_description(folder), read_program(folder)
     if description.kind != "compiled" or about is None or not isinstance(model, Transformer):
         reason = f"the model is {description.kind}: there is no program to prove it against"
-        return Proof("undecided", 0, 0.0, reason)
+        return Proof(verdict="undecided", reason=reason)
     program = find(name or about.found_as)
     if source_hash(program) != about.source_hash:
         if program.name != about.name:
@@ -62,5 +62,5 @@ def prove_folder(folder: Path, name: str | None, find: Callable[[str], Program])
     if proof.proved and wrong:
         reason = f"the {wrong[0]} in config.json is not that of the program"
         proof = replace(proof, verdict="undecided", reason=reason)
-    record_verified(folder, f"{proof} ({proof.cells:,} cells)")
+    record_verified(folder, f"{proof} ({proof.checked})")
     return proof

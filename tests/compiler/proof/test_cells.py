@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from weft.compiler.proof.cells import Cells, Network, exact_column, network_of, prove_cells
-from weft.compiler.proof.rounding import PRECISIONS, grid, is_exact_product
+from weft.proofs.rounding import PRECISIONS, grid, is_exact_product
 
 SIZES = (2, 3, 2)
 

@@ -10,9 +10,9 @@ import torch
 
 from weft.compiler.proof.findings import Unproved
 from weft.compiler.proof.means import possible_means
-from weft.compiler.proof.rounding import PRECISIONS
 from weft.interpreter.reference import mean
 from weft.language.ranges import number
+from weft.proofs.rounding import PRECISIONS
 
 CASES = {
     "zeros and ones": ((0.0, 1.0), [1 / k for k in range(1, 9)], 8),

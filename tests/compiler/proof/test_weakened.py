@@ -34,7 +34,7 @@ from weft.compiler.proof import (
     stream_checks,
     verify,
 )
-from weft.compiler.proof.rounding import PRECISIONS, Precision
+from weft.proofs.rounding import PRECISIONS, Precision
 from weft.weights.precision import Ramp
 
 

@@ -19,7 +19,7 @@ from functools import cached_property
 import numpy as np
 
 from weft.compiler.proof.findings import Unproved
-from weft.compiler.proof.rounding import LARGEST, NOTHING, Array, Precision, grid
+from weft.proofs.rounding import LARGEST, NOTHING, Array, Precision, grid
 
 
 @dataclass(frozen=True)

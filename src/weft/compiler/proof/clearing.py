@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from weft.compiler.proof.rounding import Array, is_power_of_two
+from weft.proofs.rounding import Array, is_power_of_two
 
 SMALLEST_GAIN = 2.0**-60
 """Means are multiples of at least 2^-50: scaled by this, they are still far from underflow."""

@@ -10,7 +10,6 @@ from typing import Any
 
 import torch
 
-from weft.compiler.proof.findings import Shown
 from weft.compiler.proof.invariant import Invariant
 from weft.compiler.proof.stream_checks import encode, rounded
 from weft.errors import WeftError
@@ -20,6 +19,7 @@ from weft.language.program import Program
 from weft.language.ranges import UNDEFINED, show_value
 from weft.language.user_code import sample_input
 from weft.models.transformer import DTYPES, Transformer
+from weft.proofs import Shown
 
 INPUTS = 192
 """How many inputs are run in search of one that differs."""

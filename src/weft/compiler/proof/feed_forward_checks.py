@@ -25,13 +25,13 @@ from weft.compiler.proof.cells import (
 from weft.compiler.proof.clearing import is_cleared
 from weft.compiler.proof.findings import Unproved
 from weft.compiler.proof.invariant import Invariant, listed_mask
-from weft.compiler.proof.rounding import LONGEST, NOTHING, PRECISIONS, Array
 from weft.compiler.proof.stream_checks import encode, rounded
 from weft.language.diagrams import Put
 from weft.language.expressions import reads
 from weft.language.ranges import UNDEFINED, Number
 from weft.models.config import TransformerConfig
 from weft.models.slots import Layout
+from weft.proofs.rounding import LONGEST, NOTHING, PRECISIONS, Array
 
 STATES_TO_RUN = 64
 """Of a cell in doubt, how many states are run."""

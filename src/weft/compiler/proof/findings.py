@@ -2,20 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
-
-
-@dataclass(frozen=True)
-class Shown:
-    """Something that was run: where, what the weights gave, and what the program gives."""
-
-    where: str
-    found: str
-    expected: str
-
-    def __str__(self) -> str:
-        return f"{self.where}: the weights give {self.found}, the program {self.expected}"
 
 
 class Unproved(Exception):

@@ -18,16 +18,16 @@ import numpy as np
 
 from weft.compiler.proof.findings import Unproved
 from weft.compiler.proof.invariant import Invariant
-from weft.compiler.proof.rounding import (
+from weft.compiler.proof.stream_checks import encode
+from weft.language.program import Head
+from weft.models.config import TransformerConfig
+from weft.models.slots import Layout
+from weft.proofs.rounding import (
     PRECISIONS,
     Array,
     is_exact_product,
     is_power_of_two,
 )
-from weft.compiler.proof.stream_checks import encode
-from weft.language.program import Head
-from weft.models.config import TransformerConfig
-from weft.models.slots import Layout
 
 Offsets = list[tuple[int, float]]
 

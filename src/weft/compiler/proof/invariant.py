@@ -15,7 +15,6 @@ import numpy as np
 from weft.compiler.certificate import Certificate
 from weft.compiler.proof.findings import Unproved
 from weft.compiler.proof.means import Means, possible_means
-from weft.compiler.proof.rounding import Precision
 from weft.errors import WeftError
 from weft.interpreter.batched import run_batch
 from weft.language.diagrams import Diagram, Put
@@ -23,6 +22,7 @@ from weft.language.expressions import reads
 from weft.language.program import Head, Program, Variable
 from weft.language.ranges import Number, Range, show_value
 from weft.models.slots import Layout
+from weft.proofs.rounding import Precision
 
 
 @dataclass(frozen=True)

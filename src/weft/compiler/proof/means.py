@@ -17,8 +17,8 @@ from math import gcd
 import numpy as np
 
 from weft.compiler.proof.findings import Unproved
-from weft.compiler.proof.rounding import Array, Precision
 from weft.language.ranges import Number
+from weft.proofs.rounding import Array, Precision
 
 MAX_MEANS = 4_000_000
 """How many means are looked at before the verifier gives up."""

@@ -14,12 +14,12 @@ import numpy as np
 import torch
 
 from weft.compiler.proof.findings import Unproved
-from weft.compiler.proof.rounding import Array
 from weft.language.program import Program, Variable
 from weft.language.ranges import Categorical, Number, Subset
 from weft.models.config import TransformerConfig
 from weft.models.slots import Layout, Slot
 from weft.models.transformer import DTYPES, Transformer
+from weft.proofs.rounding import Array
 
 SIZES = ("heads", "hidden", "key_width", "value_width", "offsets", "dtype", "max_length")
 """Fields that a model may choose; the weights of every choice are proved."""

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
 
@@ -27,49 +26,33 @@ from weft.compiler.certificate import Certificate
 from weft.compiler.proof.counterexample import find_input, find_state
 from weft.compiler.proof.exclusions import failing_states
 from weft.compiler.proof.feed_forward_checks import FeedForwardChecks
-from weft.compiler.proof.findings import Shown, Unproved
+from weft.compiler.proof.findings import Unproved
 from weft.compiler.proof.head_checks import check_attention, check_head_names
 from weft.compiler.proof.invariant import Invariant, check_certificate
-from weft.compiler.proof.rounding import LONGEST, PRECISIONS, SMALLEST, Array
 from weft.compiler.proof.semantics import check_semantics
 from weft.compiler.proof.stream_checks import check_config, check_layout, check_tables
 from weft.language.expressions import deep_recursion
 from weft.language.program import Program
 from weft.models.config import TransformerConfig
 from weft.models.transformer import DTYPES, Transformer
+from weft.proofs import Shown, Verdict, report
+from weft.proofs.rounding import LONGEST, PRECISIONS, SMALLEST, Array
 
-Verdict = Literal["proved", "wrong", "undecided"]
 
-
-@dataclass(frozen=True)
-class Proof:
-    """What was shown.
+@dataclass(frozen=True, kw_only=True)
+class Proof(report.Proof):
+    """What was shown of a compiled program.
 
     Attributes:
-        verdict: `proved`; `wrong`, with a counterexample that was run; or `undecided`.
         cells: the number of sets of states that were checked.
-        seconds: the time that the proof took.
-        reason: why it is not proved.
-        counterexample: a state or an input on which weights and program differ; it was run.
         failing: why the program's own step fails in some states; nothing is proved of those.
         unrounded: heads without a margin for rounding. Once one of them has selected several
             positions, the stream is right only up to rounding.
-        limits: the inputs that the proof covers.
     """
 
-    verdict: Verdict
-    cells: int
-    seconds: float
-    reason: str = ""
-    counterexample: Shown | None = None
+    cells: int = 0
     failing: tuple[str, ...] = ()
     unrounded: tuple[str, ...] = ()
-    limits: str = ""
-
-    @property
-    def proved(self) -> bool:
-        """Whether the model computes its program, excluded states aside."""
-        return self.verdict == "proved"
 
     @property
     def excluded(self) -> tuple[str, ...]:
@@ -82,13 +65,10 @@ class Proof:
             result.append(f"rounding errors once a head has selected several positions ({names})")
         return tuple(result)
 
-    def __str__(self) -> str:
-        if self.proved:
-            excluded = f"; excluded: {'; '.join(self.excluded)}" if self.excluded else ""
-            return f"proved for {self.limits}{excluded}"
-        if self.counterexample is not None:
-            return f"wrong: {self.counterexample} ({self.reason})"
-        return f"undecided: {self.reason}"
+    @property
+    def checked(self) -> str:
+        """How much was checked, in a few words."""
+        return f"{self.cells:,} cells"
 
 
 def prove(
@@ -121,16 +101,15 @@ def prove(
             with deep_recursion():
                 shown = proving.counterexample(unproved)
     verdict: Verdict = "proved" if not reason else "wrong" if shown else "undecided"
-    seconds = time.perf_counter() - began
     return Proof(
-        verdict,
-        proving.cells,
-        seconds,
-        reason,
-        shown,
-        proving.failing if verdict == "proved" else (),
-        proving.unrounded if verdict == "proved" else (),
-        _limits(model, certificate),
+        verdict=verdict,
+        cells=proving.cells,
+        seconds=time.perf_counter() - began,
+        reason=reason,
+        counterexample=shown,
+        failing=proving.failing if verdict == "proved" else (),
+        unrounded=proving.unrounded if verdict == "proved" else (),
+        limits=_limits(model, certificate),
     )
 
 
