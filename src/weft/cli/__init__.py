@@ -17,7 +17,7 @@ import typer.core
 import typer.main
 
 from weft.cli.conversion import without_pydantic
-from weft.errors import Interrupted, WeftError
+from weft.errors import Interrupted, WeftError, unknown_name
 from weft.files import reason
 from weft.version import VERSION
 
@@ -93,10 +93,7 @@ class Commands(typer.core.TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The command that arguments name, or an error with similar names."""
         if args and args[0] not in {*COMMANDS, *RENAMED} and not args[0].startswith("-"):
-            from weft.errors import did_you_mean
-
-            remedy = did_you_mean(args[0], list(COMMANDS)).capitalize()
-            raise WeftError(f"there is no command '{args[0]}'", remedy=remedy)
+            raise unknown_name(f"there is no command '{args[0]}'", args[0], COMMANDS)
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
