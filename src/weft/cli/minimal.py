@@ -111,7 +111,7 @@ def minimal_command(
       weft minimal dyck --train "length<=8" --test length=9..20 --full --tries 10
     """
     from weft.theory.minimal.minimality import reading_named
-    from weft.theory.minimal.predict import predict
+    from weft.theory.minimal.prediction import predict
 
     prediction = predict(
         name,
