@@ -5,6 +5,7 @@ from __future__ import annotations
 import linecache
 import os
 import sys
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
 
@@ -107,3 +108,32 @@ def did_you_mean(name: str, known: list[str]) -> str:
     if near:
         return f"did you mean '{near[0]}'?"
     return f"known: {', '.join(known)}" if known else "there are none"
+
+
+def unknown_name(
+    what: str, name: str, known: Iterable[str], *, subject: str = "", where: Location | None = None
+) -> WeftError:
+    """An error about a name that does not exist, which suggests a similar one or lists them all."""
+    suggestion = did_you_mean(name, list(known))
+    remedy = suggestion[:1].upper() + suggestion[1:]
+    return WeftError(what, subject=subject, where=where, remedy=remedy)
+
+
+def check_known(
+    name: str,
+    known: Collection[str],
+    what: str,
+    *,
+    subject: str = "",
+    where: Location | None = None,
+) -> None:
+    """Raise `unknown_name` unless a name is one of those that are known.
+
+    Example:
+        >>> check_known("Paritty", ["Parity", "Sort"], "there is no program 'Paritty'")
+        Traceback (most recent call last):
+            ...
+        weft.errors.WeftError: there is no program 'Paritty'. Did you mean 'Parity'?
+    """
+    if name not in known:
+        raise unknown_name(what, name, known, subject=subject, where=where)

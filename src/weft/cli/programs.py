@@ -20,7 +20,7 @@ from weft.cli.options import (
     plain,
     print_json,
 )
-from weft.errors import WeftError, did_you_mean
+from weft.errors import check_known
 from weft.language.program import Program, Variable
 from weft.language.ranges import Categorical, Number
 from weft.language.rules import Rule
@@ -97,11 +97,9 @@ def rules_command(
     from weft.programs import program
 
     loaded = program(name)
-    if variable is not None and variable not in loaded.variables:
-        suggestion = did_you_mean(variable, list(loaded.variables)).capitalize()
-        raise WeftError(
-            f"there is no variable '{variable}'", subject=loaded.name, remedy=suggestion
-        )
+    if variable is not None:
+        what = f"there is no variable '{variable}'"
+        check_known(variable, loaded.variables, what, subject=loaded.name)
     if json:
         print_json(_rules_as_json(loaded, variable, limit, check))
         return

@@ -22,7 +22,7 @@ from weft.cli.options import (
     print_full_width,
     print_json,
 )
-from weft.errors import WeftError
+from weft.errors import check_known
 from weft.files import output_folder
 
 if TYPE_CHECKING:
@@ -81,8 +81,8 @@ def verdict_command(
         output_folder(out, option="--out")
     output_folder(runs, option="--runs")
     check_device(device)
-    if learn not in ("", "small", "paper"):
-        raise WeftError(f"there is no recipe '{learn}'", remedy="Give small or paper")
+    if learn:
+        check_known(learn, ("small", "paper"), f"there is no recipe '{learn}'")
     from weft.config import assignment
     from weft.studies.alta import REFERENCES
     from weft.studies.verdicts.report import write_verdict

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from weft.config import override
-from weft.errors import WeftError, did_you_mean
+from weft.errors import check_known
 from weft.training.config import TrainingConfig
 from weft.training.launch.sweep import Cell
 
@@ -107,9 +107,7 @@ class Study:
 
     def scale(self, name: str) -> Scale:
         """A scale by name."""
-        if name not in self.scales:
-            remedy = did_you_mean(name, list(self.scales)).capitalize()
-            raise WeftError(f"the study {self.name} has no scale '{name}'", remedy=remedy)
+        check_known(name, self.scales, f"the study {self.name} has no scale '{name}'")
         return self.scales[name]
 
     def cells(self, scale: str, given: Mapping[str, Any] = NOTHING) -> list[tuple[Row, Cell]]:
@@ -130,9 +128,7 @@ class Study:
         """The study with only the rows that have these labels; all rows if none are given."""
         known = sorted({label for row in self.rows for label in row.labels})
         for label in wanted:
-            if label not in known:
-                remedy = did_you_mean(label, known).capitalize()
-                raise WeftError(f"no row of {self.name} has the label '{label}'", remedy=remedy)
+            check_known(label, known, f"no row of {self.name} has the label '{label}'")
         places = {label: _place(self, label) for label in wanted}
         kept = [row for row in self.rows if _has(row, places)]
         return replace(self, rows=tuple(kept))

@@ -22,7 +22,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from weft.config import check_types
-from weft.errors import WeftError, did_you_mean
+from weft.errors import WeftError, check_known
 from weft.extensions import file_reference
 from weft.tasks.arrays import Bools, joined, taken
 from weft.tasks.batch import Batch
@@ -164,7 +164,7 @@ class Task(ABC):
 
     def batch(self, split: str, seed: int, step: int, size: int) -> Batch:
         """Training examples, the same ones for the same arguments, none of them held out."""
-        self._check_split(split)
+        self.check_split(split)
         drawn: list[Pairs] = []
         missing, rounds = size, 0
         while missing > 0:
@@ -182,7 +182,7 @@ class Task(ABC):
 
         A smaller test set is a prefix of a larger one.
         """
-        self._check_split(split)
+        self.check_split(split)
         pairs = self._distinct(TESTING, split, size, self.is_tested)
         if not len(pairs.question):
             raise self._nothing(split, "to test on", "Make the task with a larger `held_out`")
@@ -284,13 +284,9 @@ class Task(ABC):
             started = self.format == "next" and row[0] == START
             yield row[started : length - marked]
 
-    def _check_split(self, split: str) -> None:
-        if split not in self.splits:
-            raise WeftError(
-                f"it has no split '{split}'",
-                subject=f"task {self.name}",
-                remedy=did_you_mean(split, list(self.splits)).capitalize(),
-            )
+    def check_split(self, split: str) -> None:
+        """Raise a `WeftError` unless it has a split of this name."""
+        check_known(split, self.splits, f"it has no split '{split}'", subject=f"task {self.name}")
 
     def _nothing(self, split: str, purpose: str, remedy: str) -> WeftError:
         return WeftError(

@@ -30,11 +30,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 
-from weft.errors import WeftError, did_you_mean
+from weft.errors import WeftError, check_known
 from weft.interpreter.states import code_values
 from weft.language.program import Program, Variable
 from weft.language.ranges import UNDEFINED
@@ -54,13 +54,8 @@ ObservedStates = Observation | Iterable[Mapping[str, Any]]
 
 def reading_named(name: str) -> Reading:
     """A reading of definition 1 by its name."""
-    for reading in READINGS:
-        if reading == name:
-            return reading
-    raise WeftError(
-        f"there is no reading '{name}' of definition 1",
-        remedy=did_you_mean(name, list(READINGS)).capitalize(),
-    )
+    check_known(name, READINGS, f"there is no reading '{name}' of definition 1")
+    return cast(Reading, name)
 
 
 @dataclass(frozen=True)
