@@ -19,10 +19,10 @@ from test_attacks import differs, program, quietly
 
 import weft
 from random_programs import make
-from weft.compiler.proof.rounding import LONGEST
 from weft.compiler.prove import prove_folder
 from weft.models.slots import Layout
 from weft.models.transformer import Transformer
+from weft.proofs.rounding import LONGEST
 
 Tensors = dict[str, torch.Tensor]
 Unit = tuple[dict[str, float], float, dict[str, float]]
