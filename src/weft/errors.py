@@ -22,9 +22,13 @@ class Location:
         name = os.path.basename(self.file)
         return f"{name}:{self.line}" if self.line else name
 
+    def source_line(self) -> str:
+        """The source line; empty if it cannot be read."""
+        return linecache.getline(self.file, self.line)
+
     def excerpt(self) -> str:
         """The source line, with a caret below it; empty if the source cannot be read."""
-        text = linecache.getline(self.file, self.line).rstrip()
+        text = self.source_line().rstrip()
         if not text:
             return ""
         start = self.column if self.column is not None else len(text) - len(text.lstrip())
