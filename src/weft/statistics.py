@@ -273,7 +273,7 @@ def warnings(named: Iterable[tuple[str, Share]]) -> list[str]:
 
     Example:
         >>> warnings([("train", Share(990, 1000)), ("longer", Share(2, 2))])
-        ['warning: fewer than 100 tests of longer (2): its interval says how little that shows']
+        ['warning: fewer than 100 tests of longer (2), so its interval is wide']
     """
     few: dict[str, set[int]] = {}
     for name, share in named:
@@ -285,5 +285,5 @@ def warnings(named: Iterable[tuple[str, Share]]) -> list[str]:
         f"{name} ({', '.join(f'{count:,}' for count in sorted(counts))})"
         for name, counts in few.items()
     )
-    says = "its interval says" if len(few) == 1 else "their intervals say"
-    return [f"warning: fewer than {MIN_TESTS} tests of {listed}: {says} how little that shows"]
+    wide = "its interval is wide" if len(few) == 1 else "their intervals are wide"
+    return [f"warning: fewer than {MIN_TESTS} tests of {listed}, so {wide}"]

@@ -59,10 +59,10 @@ def named(name: str) -> tuple[str, dict[str, Any]]:
     if is_task:
         return name.partition("(")[0].strip(), dict(parts.arguments)
     if not (parts.path in LIBRARY or exists("program", name)):
-        known = [*TASKS, *LIBRARY, *available("task"), *available("program")]
+        known = dict.fromkeys([*TASKS, *LIBRARY, *available("task"), *available("program")])
         raise WeftError(
-            f"there is no task '{name}', and no program",
-            remedy=did_you_mean(name, known).capitalize(),
+            f"there is no task or program '{name}'",
+            remedy=did_you_mean(name, list(known)).capitalize(),
         )
     return ProgramOutput.name, own_parameters(name)
 
