@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from weft.cli.options import MAX_COUNT, Json, Name, model_path, plain, print_json
+from weft.cli.options import MAX_COUNT, Json, model_path, plain, print_json
 from weft.files import output_file
 
 if TYPE_CHECKING:
@@ -24,7 +24,14 @@ PICTURE_WIDTH = 100
 
 
 def run_command(
-    name: Name,
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="PROGRAM",
+            help="A library name (see `weft list`) or path/file.py:Class, with parameters in "
+            "brackets, as in 'parity-absolute(positions=128)'; or the folder of a model or a run.",
+        ),
+    ],
     given: Annotated[
         str,
         typer.Argument(metavar="INPUT", help="The input as the program reads it: 101, or 12+34."),

@@ -37,7 +37,7 @@ from weft.crasp.expressions import (
     Subtract,
     Symbol,
 )
-from weft.crasp.program import MAX_INTEGER, NEXT, CraspProgram, ExpressionError, Line
+from weft.crasp.program import MAX_DIGITS, NEXT, CraspProgram, ExpressionError, Line
 from weft.crasp.text import symbol_text
 from weft.errors import WeftError, did_you_mean
 from weft.files import read_text
@@ -371,10 +371,8 @@ class _Reader:
 
     def number(self, token: Token) -> int:
         """The number of a token."""
-        if len(token) > len(str(MAX_INTEGER)):
-            raise self.error(
-                "the number is larger than any count", token, f"Use at most {MAX_INTEGER}"
-            )
+        if len(token) > MAX_DIGITS:
+            raise self.error(f"the number has more than {MAX_DIGITS} digits", token)
         return int(token)
 
     def numbers(self, node: Node) -> tuple[int, ...]:

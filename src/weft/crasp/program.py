@@ -42,8 +42,8 @@ KEYWORDS = (
     "max", "true", "false", "in", "MOD",
 )  # fmt: skip
 """Words of the language, which cannot be names of lines or predicates."""
-MAX_INTEGER = 10**15
-"""The largest integer constant: far beyond any count, and exact in double precision."""
+MAX_DIGITS = 1000
+"""Digits of an integer constant, at most."""
 
 
 class ExpressionError(WeftError):
@@ -203,10 +203,8 @@ class CraspProgram:
                 )
             if isinstance(part, (And, Or, Minimum, Maximum)) and len(part.operands) < 2:
                 raise ExpressionError("this takes at least two operands", part)
-            if isinstance(part, Integer) and abs(part.value) > MAX_INTEGER:
-                raise ExpressionError(
-                    "the number is larger than any count", part, f"Use at most {MAX_INTEGER}"
-                )
+            if isinstance(part, Integer) and abs(part.value) >= 10**MAX_DIGITS:
+                raise ExpressionError(f"the number has more than {MAX_DIGITS} digits", part)
 
     def _check_predicates(self) -> None:
         declared: dict[str, Periodic | Local] = {}

@@ -59,8 +59,8 @@ def named(name: str) -> tuple[str, dict[str, Any]]:
     if is_task:
         return name.partition("(")[0].strip(), dict(parts.arguments)
     if not (parts.path in LIBRARY or exists("program", name)):
-        known = [*TASKS, *LIBRARY, *available("task"), *available("program")]
-        raise unknown_name(f"there is no task '{name}', and no program", name, known)
+        known = dict.fromkeys([*TASKS, *LIBRARY, *available("task"), *available("program")])
+        raise unknown_name(f"there is no task or program '{name}'", name, known)
     return ProgramOutput.name, own_parameters(name)
 
 
