@@ -222,6 +222,14 @@ class Expressions:
         """Python's `left or right`."""
         return self.choice(left, left, right)
 
+    def on_path(
+        self, path: tuple[tuple[Expression, bool], ...], node: Expression, otherwise: Expression
+    ) -> Expression:
+        """A node if every test of a path has its outcome, something else if not."""
+        for test, held in reversed(path):
+            node = self.choice(test, *((node, otherwise) if held else (otherwise, node)))
+        return node
+
 
 def literals(test: Expression, held: bool) -> tuple[tuple[Expression, bool], ...]:
     """The tests that must all come out as given for this one to; `a and b` is two of them."""
@@ -294,9 +302,14 @@ def walk(*roots: Expression) -> Iterator[Expression]:
             stack.extend(reversed(children(node)))
 
 
+def read_nodes(*roots: Expression) -> list[Read]:
+    """The nodes that read a variable, in the order of `walk`."""
+    return [node for node in walk(*roots) if isinstance(node, Read)]
+
+
 def reads(*roots: Expression) -> list[str]:
     """The variables that an expression depends on, in the order of the source."""
-    return [node.variable for node in walk(*roots) if isinstance(node, Read)]
+    return [node.variable for node in read_nodes(*roots)]
 
 
 def evaluate(node: Expression, state: Mapping[str, Any], memo: dict[int, Any] | None = None) -> Any:

@@ -21,24 +21,8 @@ from weft.interpreter.batched import run_batch
 from weft.language.diagrams import Diagram, Put
 from weft.language.expressions import reads
 from weft.language.program import Head, Program, Variable
-from weft.language.ranges import Number, Range, show_value
+from weft.language.ranges import Number, PartialRange, show_value
 from weft.models.slots import Layout
-
-
-@dataclass(frozen=True)
-class Listed(Range):
-    """The listed values of a range; what a step writes may still be any value of the whole."""
-
-    whole: Range
-
-    def store(self, value: Any) -> Any:
-        return self.whole.store(value)
-
-    def nearest(self, value: Any) -> Any:
-        return self.whole.nearest(value)
-
-    def describe(self) -> str:
-        return self.whole.describe()
 
 
 @dataclass(frozen=True)
@@ -165,7 +149,7 @@ def _listed(variable: Variable, certificate: Certificate) -> Variable:
     if not codes and not variable.is_head:
         raise Unproved(f"the certificate lists no value of '{variable.name}'")
     listed = tuple(values[code] for code in codes)
-    return replace(variable, range=Listed(listed, whole=variable.range))
+    return replace(variable, range=PartialRange(listed, whole=variable.range))
 
 
 def _check_initial(invariant: Invariant) -> None:

@@ -193,12 +193,8 @@ class SymbolicMachine:
         try:
             self.spend(len(self.tables.of(node).entries))
         except WeftError as error:
-            raise WeftError(
-                error.what,
-                subject=f"{self.owner}.step",
-                where=error.where or where,
-                remedy=error.remedy,
-            ) from None
+            subject = f"{self.owner}.step"
+            raise error.revised(subject=subject, where=error.where or where) from None
 
     def known(self, node: Expression) -> Expression:
         """The node with the tests at its top decided that this path decides."""
