@@ -136,11 +136,8 @@ class Terms:
         if left is None or right is None:
             return None
         total = left.plus(right, -1).joined()
-        if not held:
-            opposite = _OPPOSITE[node.function]
-        else:
-            opposite = node.function
-        return Conjunction({}, (self._indicator(total, opposite, show(node)),))
+        compare = node.function if held else _OPPOSITE[node.function]
+        return Conjunction({}, (self._indicator(total, compare, show(node)),))
 
     def _indicator(self, total: Sum, function: Callable[..., Any], note: str) -> Sum:
         """1 if the sum compares with 0 as given, otherwise 0."""

@@ -87,7 +87,7 @@ def check_certificate(
 ) -> Invariant:
     """The certificate's lists as an invariant; `Unproved` if they are none."""
     _check_left_out(program, layout, certificate)
-    shared = _shared(program, layout)
+    shared = _shared(layout)
     if dict(certificate.merged) != shared:
         raise Unproved("the heads that the certificate calls merged are not those of the layout")
     if set(certificate.values) != set(layout):
@@ -131,7 +131,7 @@ def _check_left_out(program: Program, layout: Layout, certificate: Certificate) 
         raise Unproved("the certificate does not name the variables that were left out")
 
 
-def _shared(program: Program, layout: Layout) -> dict[str, str]:
+def _shared(layout: Layout) -> dict[str, str]:
     first: dict[int, str] = {}
     shared = {}
     for name, slot in layout.items():

@@ -135,6 +135,17 @@ class SymbolicMachine:
         """The call being executed."""
         return self.frames[-1]
 
+    def new_frame(
+        self,
+        source: FunctionSource,
+        names: Mapping[str, Any],
+        function: Any,
+        bound: dict[str, Operand],
+    ) -> Frame:
+        """A call with these local names, which has returned nothing yet."""
+        no, none = self.make.false, self.make.constant(None)
+        return Frame(source, names, function, bound, none, no, no, no)
+
     def where(self, node: Any) -> Location:
         """Where a fragment of syntax of the current function stands."""
         return self.frame.source.location(node)
