@@ -16,7 +16,7 @@ def test_a_suggestion_is_spelt_as_it_is_known() -> None:
 
 def test_only_unknown_names_are_refused() -> None:
     check_known("A", {"A": 1}, "no 'A'")
-    with pytest.raises(WeftError, match="Thing: no 'a'. Known: Bcd"):
+    with pytest.raises(WeftError, match=r"Thing: no 'a'\. Known: Bcd"):
         check_known("a", ["Bcd"], "no 'a'", subject="Thing")
 
 

@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,11 @@ class WeftError(ValueError):
         where = f" ({self.where})" if self.where else ""
         remedy = f". {self.remedy}" if self.remedy else ""
         return " ".join(f"{subject}{self.what}{where}{remedy}".splitlines())
+
+    def revised(self, **parts: Any) -> WeftError:
+        """The same error with other parts, as in `error.revised(subject="Parity")`."""
+        mine: dict[str, Any] = {"what": self.what, "subject": self.subject, "where": self.where}
+        return WeftError(**{**mine, "remedy": self.remedy, **parts})
 
     def __str__(self) -> str:
         excerpt = self.where.excerpt() if self.where else ""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from weft.cli.options import MAX_COUNT, Json, model_path, plain, print_json
+from weft.cli.options import MAX_COUNT, Json, Name, model_path, plain, print_json
 from weft.files import output_file
 
 if TYPE_CHECKING:
@@ -143,6 +143,8 @@ def _run(
 
 def show(display: RunDisplay, console: Console) -> None:
     """Print the stream, after every layer if it was traced, then outputs and result."""
+    from weft.interpreter.trace import plain
+
     for line in display.blocks(console.width):
         console.print(line, soft_wrap=True)
     console.print(f"outputs  {' '.join(str(plain(value)) for value in display.outputs)}")

@@ -422,9 +422,6 @@ def _vocabulary(owner: str, declared: dict[str, Declaration], tokens: Any) -> Vo
     try:
         return vocabulary(tokens)
     except WeftError as error:
-        raise WeftError(
-            error.what,
-            subject=f"{owner}.tokens",
-            where=attribute_location(owner, declared, "tokens"),
-            remedy=error.remedy or "List the tokens, as in tokens = ['a', 'b']",
-        ) from None
+        where = attribute_location(owner, declared, "tokens")
+        remedy = error.remedy or "List the tokens, as in tokens = ['a', 'b']"
+        raise error.revised(subject=f"{owner}.tokens", where=where, remedy=remedy) from None

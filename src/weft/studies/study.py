@@ -3,6 +3,9 @@
 Rows are models, columns are splits of a task. A scale sets the size of the models and the length of
 training: `small` takes half an hour on one GPU, `paper` uses the paper's own settings. A cell of
 the table is one run per seed, in a folder named by its config, so an interrupted study resumes.
+
+What a paper reports for a single program is a `Reference`: data that stands beside the study it
+belongs to (`weft.studies.alta`). A verdict takes those that match its task.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ from typing import Any, Literal
 
 from weft.config import override
 from weft.errors import check_known
+from weft.tasks import Task
 from weft.training.config import TrainingConfig
 from weft.training.launch.sweep import Cell
 
@@ -69,6 +73,30 @@ class Picture:
     kind: Literal["accuracy", "chosen", "depth"]
     panels: str
     axis: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reference:
+    """Accuracies that a paper reports.
+
+    Attributes:
+        source: the paper, and the table or figure in it.
+        task: the task with the parameters of the paper.
+        stage: the stage of a verdict that it reports, such as `from traces`.
+        program: the program, without parameters.
+        accuracy: by split, between 0 and 1.
+    """
+
+    source: str
+    task: Task
+    stage: str
+    program: str
+    accuracy: Mapping[str, float]
+
+    def matches(self, task: Task, stage: str, program: str) -> bool:
+        """Whether it is about this task, stage and program."""
+        name = program.partition("(")[0].strip()
+        return (self.task, self.stage, self.program) == (task, stage, name)
 
 
 @dataclass(frozen=True)
