@@ -67,7 +67,7 @@ def test_a_line_that_is_used_often_costs_nothing() -> None:
     assert len(graph_of(program).operations) == 501
 
 
-@settings(max_examples=60)
+@settings(max_examples=40, deadline=None)
 @given(st.data())
 def test_no_count_leaves_its_bounds(data: st.DataObject) -> None:
     program = data.draw(programs())
@@ -82,6 +82,7 @@ def test_no_count_leaves_its_bounds(data: st.DataObject) -> None:
             assert (bounds[index] is None) == (program.kinds[name] == "Boolean")
 
 
+@settings(max_examples=40, deadline=None)
 @given(programs())
 def test_operands_are_replaced_in_order(program: CraspProgram) -> None:
     for line in program.lines:

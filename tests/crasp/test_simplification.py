@@ -68,7 +68,7 @@ def check(program: CraspProgram, given_words: list[tuple[str, ...]]) -> CraspPro
     return simple
 
 
-@settings(max_examples=150)
+@settings(max_examples=100, deadline=None)
 @given(st.data())
 def test_random_programs_keep_every_value(data: st.DataObject) -> None:
     program = data.draw(programs(transduction=data.draw(st.booleans())))
@@ -76,7 +76,7 @@ def test_random_programs_keep_every_value(data: st.DataObject) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=1500)
+@settings(max_examples=1000, deadline=None)
 @given(st.data())
 def test_many_random_programs_keep_every_value(data: st.DataObject) -> None:
     program = data.draw(programs(depth=3, transduction=data.draw(st.booleans())))

@@ -161,7 +161,7 @@ def _evaluate(graph: Graph, alphabet: Sequence[str], codes: NDArray[np.intp]) ->
     def compute(operation: Expression) -> Values:
         match operation:
             case Symbol(symbol):
-                return codes == alphabet.index(symbol)
+                return np.equal(codes, alphabet.index(symbol))
             case Constant(value):
                 return np.full((1, 1), value)
             case Integer(value):
@@ -169,7 +169,7 @@ def _evaluate(graph: Graph, alphabet: Sequence[str], codes: NDArray[np.intp]) ->
             case Position(predicate):
                 return np.isin(np.arange(width) % predicate.period, predicate.residues)[None]
             case Not(operand):
-                return ~of(operand)
+                return np.logical_not(of(operand))
             case And(operands):
                 return reduce(np.logical_and, map(of, operands))
             case Or(operands):
