@@ -235,7 +235,7 @@ def _layout(description: ModelDescription, config: TransformerConfig) -> Layout 
     heads = description.heads
     if heads and len(heads) != config.heads:
         raise WeftError(f"{len(heads)} heads are named, and the model has {config.heads}")
-    layout = layout_from_list(list(description.layout))
+    layout = layout_from_list(description.layout)
     check_layout(layout, config)
     return Layout(tuple(layout.values()), heads)
 
@@ -335,34 +335,28 @@ def record_verified(folder: Path, what: str) -> None:
 # Checks
 
 
-def read_header(file: Path, remedy: str = AGAIN) -> Header:
+def read_header(file: Path) -> Header:
     """The shapes and types of the tensors in a safetensors file; none of them is read."""
     try:
         with safe_open(file, "pt") as weights:
             slices = {name: weights.get_slice(name) for name in weights.keys()}  # noqa: SIM118
             return {
-                name: (tuple(one.get_shape()), DTYPES.get(one.get_dtype(), one.get_dtype()))
-                for name, one in slices.items()
+                name: (tuple(part.get_shape()), DTYPES.get(part.get_dtype(), part.get_dtype()))
+                for name, part in slices.items()
             }
     except (OSError, SafetensorError) as error:
-        raise WeftError(f"{file} cannot be read: {reason(error)}", remedy=remedy) from None
+        raise WeftError(f"{file} cannot be read: {reason(error)}", remedy=AGAIN) from None
 
 
-def check_weights(file: Path, config: TransformerConfig, remedy: str = AGAIN) -> None:
-    """Refuse a file whose tensors are not those of a config's model.
-
-    Args:
-        file: the safetensors file.
-        config: what the model should be.
-        remedy: what to do if they do not fit.
-    """
-    header = read_header(file, remedy)
+def check_weights(file: Path, config: TransformerConfig) -> None:
+    """Refuse a safetensors file whose tensors are not those of a config's model."""
+    header = read_header(file)
     modules = config.layers + config.encoder_layers + len(config.hidden)
     if modules > len(header):  # too many to make, even of no size
         layers = config.layers + config.encoder_layers
         raise WeftError(
             f"{file} does not fit its config: {len(header)} tensors for {layers:,} layers",
-            remedy=remedy,
+            remedy=AGAIN,
         )
     with torch.device("meta"):
         wanted = build_model(config).state_dict()
@@ -373,11 +367,11 @@ def check_weights(file: Path, config: TransformerConfig, remedy: str = AGAIN) ->
             raise WeftError(
                 f"{file} does not fit its config: {name} is {what}, not {tuple(tensor.shape)} "
                 f"{tensor.dtype}",
-                remedy=remedy,
+                remedy=AGAIN,
             )
     extra = sorted(set(header) - set(wanted))
     if extra:
-        raise WeftError(f"{file} does not fit its config: unknown {extra[0]}", remedy=remedy)
+        raise WeftError(f"{file} does not fit its config: unknown {extra[0]}", remedy=AGAIN)
 
 
 def check_layout(layout: Layout, config: TransformerConfig) -> None:

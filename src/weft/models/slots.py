@@ -10,7 +10,7 @@ code, its place in the list of the variable's values.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -63,14 +63,7 @@ class Slot:
     def as_dict(self) -> dict[str, Any]:
         """The slot as plain values, for JSON."""
         values = [sorted(v) if isinstance(v, frozenset) else v for v in self.values]
-        return {
-            "name": self.name,
-            "kind": self.kind,
-            "start": self.start,
-            "size": self.size,
-            "is_head": self.is_head,
-            "values": values,
-        }
+        return {**asdict(self), "values": values}
 
 
 class Layout(Mapping[str, Slot]):
@@ -110,13 +103,11 @@ class Layout(Mapping[str, Slot]):
         return [slot.as_dict() for slot in self.values()]
 
 
-def layout_from_list(slots: list[dict[str, Any]], what: str = "the model's layout") -> Layout:
-    """Return a layout from plain values; `what` names their source in error messages."""
-    if not isinstance(slots, list):
-        raise WeftError(f"{what} is not a list")
+def layout_from_list(slots: Iterable[dict[str, Any]]) -> Layout:
+    """Return a layout from plain values, as `as_list` returns them."""
     parsed = []
     for values in slots:
-        slot = from_plain(Slot, values, what)
+        slot = from_plain(Slot, values, "the model's layout")
         sets = tuple(frozenset(v) if isinstance(v, tuple) else v for v in slot.values)
         parsed.append(replace(slot, values=sets))
     return Layout(tuple(parsed))

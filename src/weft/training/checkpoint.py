@@ -80,18 +80,16 @@ def set_random_state(state: RandomState, device: torch.device) -> None:
 
 def with_random(state: RunState, device: torch.device) -> RunState:
     """The run state with those of the random number generators, as plain numbers."""
-    state = replace(state, rng=tuple(torch.get_rng_state().tolist()))
-    if device.type == "cuda":
-        state = replace(state, cuda_rng=tuple(torch.cuda.get_rng_state(device).tolist()))
-    return state
+    cpu, gpu = random_state(device)
+    cuda_rng = () if gpu is None else tuple(gpu.tolist())
+    return replace(state, rng=tuple(cpu.tolist()), cuda_rng=cuda_rng)
 
 
 def restore_random(state: RunState, device: torch.device) -> None:
     """Set the random number generators to what a run state says."""
-    if state.rng:
-        torch.set_rng_state(torch.tensor(state.rng, dtype=torch.uint8))
-    if state.cuda_rng and device.type == "cuda":
-        torch.cuda.set_rng_state(torch.tensor(state.cuda_rng, dtype=torch.uint8), device)
+    cpu, gpu = (torch.tensor(rng, dtype=torch.uint8) for rng in (state.rng, state.cuda_rng))
+    if len(cpu):
+        set_random_state((cpu, gpu if len(gpu) and device.type == "cuda" else None), device)
 
 
 def save(folder: Path, state: RunState, tensors: Files) -> Path:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -43,37 +43,30 @@ class Diverged(ArithmeticError):
     """The loss has been far above that of a uniform guess for some time."""
 
 
+@dataclass(kw_only=True, eq=False)
 class Loop:
     """A run in progress; `start` builds one from a config."""
 
-    def __init__(
-        self,
-        config: TrainingConfig,
-        task: Task,
-        folder: Path,
-        learner: Learner,
-        tests: Mapping[str, Batch],
-        state: RunState,
-        *,
-        callbacks: Sequence[Callback],
-        save_every: float,
-        interrupts: Interrupts,
-    ) -> None:
-        self.config, self.task, self.folder = config, task, folder
-        self.learner, self.tests, self.state = learner, tests, state
-        self.device, self.group = learner.device, learner.group
-        self.callbacks, self.save_every, self.interrupts = callbacks, save_every, interrupts
+    config: TrainingConfig
+    task: Task
+    folder: Path
+    learner: Learner
+    tests: Mapping[str, Batch]
+    state: RunState
+    callbacks: Sequence[Callback]
+    save_every: float
+    interrupts: Interrupts
+
+    def __post_init__(self) -> None:
+        self.device, self.group = self.learner.device, self.learner.group
         self.signals = SharedSignals(self.group)
         self.predictions: dict[str, Predictions] = {}
         self.evaluated_at = 0
         self.metrics: Log | None = None
         self.evaluations: Log | None = None
         self._first = True  # whether this process has taken no step yet
-        self._total = torch.tensor(state.loss, dtype=torch.float64, device=self.device)
-        self._tokens, self._recorded = (
-            0,
-            state.seconds,
-        )  # since the last record
+        self._total = torch.tensor(self.state.loss, dtype=torch.float64, device=self.device)
+        self._tokens, self._recorded = 0, self.state.seconds  # since the last record
         self._began = self._saved = time.perf_counter()
 
     @classmethod
@@ -87,7 +80,7 @@ class Loop:
         group: Group,
         callbacks: Sequence[Callback],
         save_every: float,
-        interrupts: Interrupts | None = None,
+        interrupts: Interrupts,
     ) -> Loop:
         """Build the learner and the test sets; restore the newest checkpoint if there is one."""
         learner = learner_of(config, task, device, group)
@@ -98,8 +91,8 @@ class Loop:
         tests = test_sets(task, splits, config.evaluation.size)
         state = _restored(config, folder, learner)
         return cls(
-            config, task, folder, learner, tests, state, callbacks=callbacks, save_every=save_every,
-            interrupts=interrupts or Interrupts(),
+            config=config, task=task, folder=folder, learner=learner, tests=tests, state=state,
+            callbacks=callbacks, save_every=save_every, interrupts=interrupts,
         )  # fmt: skip
 
     def run(self) -> None:

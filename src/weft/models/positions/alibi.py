@@ -35,8 +35,8 @@ class Alibi(PositionalEncoding):
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__(config)
-        made = torch.tensor(self.schedule(), dtype=torch.float64)
-        self.register_buffer("slopes", made, persistent=False)
+        slopes = torch.tensor(self.schedule(), dtype=torch.float64)
+        self.register_buffer("slopes", slopes, persistent=False)
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Alibi:
         """Move slopes with the model, but keep them in float32 at least."""

@@ -19,9 +19,9 @@ class Nape(Alibi):
     def schedule(self) -> list[float]:
         heads = self.config.heads
         half = (heads + 1) // 2
-        made = {
+        slopes = {
             "steep": sorted(alibi_slopes(heads), reverse=True)[:half],
             "harmonic": [1 / head for head in range(1, half + 1)],
             "geometric": alibi_slopes(half),
         }[self.config.slopes]
-        return made + [0.0] * (heads - half)
+        return slopes + [0.0] * (heads - half)

@@ -25,12 +25,12 @@ BUCKETS = 32
 MAX_DISTANCE = 128
 
 
-def bucket(distance: int, buckets: int = BUCKETS, max_distance: int = MAX_DISTANCE) -> int:
+def bucket(distance: int, buckets: int = BUCKETS) -> int:
     """The bucket of a distance, from 0."""
     near = buckets // 2
     if distance < near:
         return distance
-    grown = math.log(distance / near) / math.log(max_distance / near) * (buckets - near)
+    grown = math.log(distance / near) / math.log(MAX_DISTANCE / near) * (buckets - near)
     return min(buckets - 1, near + int(grown + 1e-12))
 
 

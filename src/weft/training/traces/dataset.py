@@ -107,9 +107,9 @@ class TraceCounter(StateCounter):
         self.inputs = 0
         self._spilled = False
 
-    def run(self, inputs: Iterable[Any], layers: int | None = None) -> None:
+    def run(self, inputs: Iterable[Any]) -> None:
         """Run the program and count the states of all its layers."""
-        for layer in layer_states(self.program, self._read(inputs), layers):
+        for layer in layer_states(self.program, self._read(inputs)):
             self.add(layer)
 
     def _read(self, inputs: Iterable[Any]) -> Iterator[Any]:
@@ -159,9 +159,7 @@ def _part(rows: Words) -> Array:
     return (hash_rows(rows) >> np.uint64(64 - PART_BITS)).astype(np.intp)
 
 
-def collect(
-    program: Program | type[Program], inputs: Iterable[Any], *, layers: int | None = None
-) -> TraceSet:
+def collect(program: Program | type[Program], inputs: Iterable[Any]) -> TraceSet:
     """Count the distinct states of a program's runs on some inputs, in memory.
 
     Example:
@@ -174,7 +172,7 @@ def collect(
     program = as_program(program)
     with tempfile.TemporaryDirectory() as folder:
         counter = TraceCounter(program, Path(folder))
-        counter.run(inputs, layers)
+        counter.run(inputs)
         parts = list(counter.parts())
     codes, averages, after = counter.unpack(np.concatenate([rows for rows, _ in parts]))
     counts = np.concatenate([counts for _, counts in parts])
@@ -188,7 +186,6 @@ def extract(
     folder: str | Path,
     *,
     name: str = "",
-    layers: int | None = None,
     limit: int = STATES_IN_MEMORY,
 ) -> TraceSet:
     """Write the distinct states of a program's runs to a folder, and return them from there.
@@ -198,7 +195,6 @@ def extract(
         inputs: its inputs, which are consumed one by one.
         folder: where the files go; a trace set that is there is replaced.
         name: the name by which the program can be found again.
-        layers: run at most this many layers.
         limit: number of states that are counted in memory; beyond that, counting uses the disk.
     """
     program, folder = as_program(program), Path(folder)
@@ -206,7 +202,7 @@ def extract(
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent) as aside:
         counter = TraceCounter(program, Path(aside), limit)
-        counter.run(inputs, layers)
+        counter.run(inputs)
         total = _merge_parts(counter, Path(aside))
         with replaced(folder) as scratch:
             scratch.mkdir()

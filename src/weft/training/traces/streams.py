@@ -270,20 +270,3 @@ def _classes(task: ProgramTask) -> Tensor:
             remedy="Use a program whose output is the answer",
         )
     return torch.tensor([*classes, IGNORED])
-
-
-def accuracy_by_layer(learner: StreamLearner, batch: TracedTensors) -> dict[str, list[float]]:
-    """The accuracy of each variable's read-out after each layer (of heads, after attention)."""
-    learner.model.eval()
-    with torch.no_grad():
-        attended, after = learner.streams(batch)
-        accuracies: dict[str, list[float]] = {}
-        pairs = [(after, learner.stepped, batch.after), (attended, learner.heads, batch.fetched)]
-        for streams, names, codes in pairs:
-            for column, name in enumerate(names):
-                wanted = codes[..., column]
-                wanted = learner.classes[wanted] if name == learner.output else wanted
-                right = (learner.read(streams, name).argmax(-1) == wanted) & (wanted >= 0)
-                count = (wanted >= 0).flatten(1).sum(1).clamp(min=1)
-                accuracies[name] = (right.flatten(1).sum(1) / count).tolist()
-    return accuracies
