@@ -85,7 +85,7 @@ class CraspProgram:
         """The program as text, which `weft.crasp.parse` reads back."""
         from weft.crasp.text import text
 
-        return text(self)
+        return text(self).removesuffix("\n")
 
     @cached_property
     def kinds(self) -> Mapping[str, Kind]:
