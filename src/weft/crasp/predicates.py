@@ -114,7 +114,7 @@ def check_periodic(
     last, period = max(conflicts)
     raise WeftError(
         f"it has no period from 1 to {MAX_PERIOD} at positions 0 to {up_to:,}; period {period} "
-        f"holds longest: it is {holds[last - period]} at {last - period} and {holds[last]} at {last}",
+        f"holds longest, up to {last}: it is {holds[last]} there, but not at {last - period}",
         subject=called,
         remedy="A C-RASP predicate of one position is periodic: declare it by period and residues",
     )
