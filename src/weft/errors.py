@@ -35,9 +35,14 @@ class Location:
             return ""
         start = self.column if self.column is not None else len(text) - len(text.lstrip())
         end = self.end_column if self.end_column is not None else len(text)
-        gutter = f"{self.line:>6} | "
-        carets = "^" * max(1, min(end, len(text)) - start)
-        return f"{gutter}{text}\n{' ' * (len(gutter) - 2)}| {' ' * start}{carets}"
+        return marked(self.line, text, start, min(end, len(text)))
+
+
+def marked(number: int, text: str, start: int, end: int) -> str:
+    """A numbered line of text, with carets below the columns from `start` to `end`."""
+    gutter = f"{number:>6} | "
+    carets = "^" * max(1, end - start)
+    return f"{gutter}{text}\n{' ' * (len(gutter) - 2)}| {' ' * start}{carets}"
 
 
 class WeftError(ValueError):

@@ -37,13 +37,13 @@ A, B = Symbol("a"), Symbol("b")
 C, D = Counting(A), Counting(B)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(programs(depth=3))
 def test_random_programs_parse_back(program: CraspProgram) -> None:
     assert parse(text(program)) == program
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(odd_programs())
 def test_odd_symbols_names_and_declared_predicates_parse_back(program: CraspProgram) -> None:
     assert parse(text(program)) == program

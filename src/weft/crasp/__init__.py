@@ -3,6 +3,22 @@
 `expressions` and `program` say what a program is, `reference` what it means.
 """
 
+from weft.crasp.builder import (
+    Boolean,
+    Count,
+    CraspBuilder,
+    all_of,
+    any_of,
+    count,
+    exists,
+    if_else,
+    maximum,
+    minimum,
+    mod,
+    position,
+    previous,
+    symbol,
+)
 from weft.crasp.expressions import (
     Add,
     And,
@@ -27,16 +43,20 @@ from weft.crasp.expressions import (
 )
 from weft.crasp.loading import load
 from weft.crasp.parser import parse, read
+from weft.crasp.predicates import check_local, check_periodic, local, periodic
 from weft.crasp.program import CraspProgram, Line
 from weft.crasp.reference import CraspRun, run
 
 __all__ = [
     "Add",
     "And",
+    "Boolean",
     "Comparison",
     "Conditional",
     "Constant",
+    "Count",
     "Counting",
+    "CraspBuilder",
     "CraspProgram",
     "CraspRun",
     "Exists",
@@ -54,8 +74,23 @@ __all__ = [
     "Previous",
     "Subtract",
     "Symbol",
+    "all_of",
+    "any_of",
+    "check_local",
+    "check_periodic",
+    "count",
+    "exists",
+    "if_else",
     "load",
+    "local",
+    "maximum",
+    "minimum",
+    "mod",
     "parse",
+    "periodic",
+    "position",
+    "previous",
     "read",
     "run",
+    "symbol",
 ]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from weft.crasp.program import KEYWORDS
-from weft.errors import Location, WeftError
+from weft.errors import Location, WeftError, marked
 
 if TYPE_CHECKING:
     from lark import UnexpectedInput
@@ -25,6 +25,10 @@ EXPRESSION = "SYMBOL"
 OPERATOR = "PLUS"
 """A terminal that can stand after an operand, and nowhere else."""
 STATEMENT = "ALPHABET"
+MAX_LINE = 100
+"""Columns of an excerpt, at most."""
+CONTEXT = 40
+"""Columns of an excerpt before the place, at most."""
 WORDS = {
     "RPAR": "')'",
     "RSQB": "']'",
@@ -56,6 +60,16 @@ class TextLocation(Location):
     def source_line(self) -> str:
         """The line of the text; tabs are shown as single spaces, which keeps carets in place."""
         return self.text.replace("\t", " ")
+
+    def excerpt(self) -> str:
+        """The line with carets; of a long line, the part around the place."""
+        start = self.column or 0
+        end = self.end_column or start + 1
+        first = max(0, start - CONTEXT) if len(self.text) > MAX_LINE else 0
+        shown = self.source_line()[first : first + MAX_LINE].rstrip()
+        if not shown:
+            return ""
+        return marked(self.line, shown, start - first, min(end - first, MAX_LINE))
 
 
 @dataclass(frozen=True)
@@ -92,23 +106,37 @@ def syntax_error(source: Source, error: UnexpectedInput) -> WeftError:
     if unquoted is not None:
         return unquoted
     end = start + (len(token) if token is not None and not ends else 1)
-    expected = set(getattr(error, "accepts", None) or getattr(error, "allowed", None) or ())
-    if ends and (opened := _open_bracket(source.text[:start])) is not None:
-        bracket = source.text[opened]
+    found = "" if ends else source.text[start:end]
+    opened = _open_bracket(source.text[:start])
+    bracket = "" if opened is None else source.text[opened]
+    if opened is not None and (ends or found in {*CLOSING.values()} - {CLOSING[bracket]}):
         return source.error(
             f"'{bracket}' is not closed", opened, opened + 1, f"Add '{CLOSING[bracket]}'"
         )
-    found = source.text[start:end]
-    what = "the line ends" if ends else f"'{found}' stands"
+    expected = set(getattr(error, "accepts", None) or getattr(error, "allowed", None) or ())
+    expected -= {"RPAR", "RSQB", "RBRACE", "COMMA"} - CLOSERS.get(bracket, set())
+    if "?" not in source.text[:start].rpartition(":=")[2]:
+        expected.discard("COLON")
+    first = _first_word(source.text[:start])
+    if "_IS" in expected and first[0] in KEYWORDS:
+        return source.error(
+            f"'{first[0]}' begins a line, but not a statement",
+            first[1],
+            first[1] + len(first[0]),
+            "Indent the line if it continues the one before",
+        )
+    what = f"'{found}' stands" if found else "the line ends"
     return source.error(
         f"{what} where {_expectation(expected)} is expected",
         start,
         end,
-        _remedy(source, found, start, expected),
+        _remedy(source.text, found, start, expected, CLOSING.get(bracket, "")),
     )
 
 
 CLOSING = {"(": ")", "[": "]", "{": "}"}
+CLOSERS = {"(": {"RPAR", "COMMA"}, "[": {"RSQB", "COMMA"}, "{": {"RBRACE", "COMMA"}}
+"""By open bracket: the terminals that can stand inside it only."""
 QUOTED = r'"(?:[^"\\\n]|\\.)*"'
 
 
@@ -132,6 +160,13 @@ def _open_bracket(text: str) -> int | None:
         elif match[0] in CLOSING.values() and stack:
             stack.pop()
     return stack[-1] if stack else None
+
+
+def _first_word(text: str) -> tuple[str, int]:
+    """The first word of the last line of a text, and where it stands."""
+    begin = text.rfind("\n") + 1
+    match = re.compile(r"\s*(\w*)").match(text, begin)
+    return (match[1], match.start(1)) if match else ("", begin)
 
 
 def _unquoted(source: Source, position: int) -> WeftError | None:
@@ -158,7 +193,7 @@ def _expectation(expected: Set[str]) -> str:
     if EXPRESSION in expected:
         parts.append("an expression")
     elif OPERATOR in expected:
-        parts.append("an operator such as 'and', '<' or '+'")
+        parts.append("an operator (and, <, +, ...)")
     if EXPRESSION not in expected:
         parts += [
             word
@@ -171,28 +206,40 @@ def _expectation(expected: Set[str]) -> str:
     return " or ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
 
 
-def _remedy(source: Source, found: str, start: int, expected: Set[str]) -> str:
-    """What to write instead."""
-    rest = source.text[start : start + 2]
-    for sign in (rest, rest[:1]):
-        if sign in INSTEAD:
-            return f"Write '{INSTEAD[sign]}'"
-    if "WORD" in expected and found == ",":
-        return "Separate symbols by spaces"
+def _remedy(text: str, found: str, start: int, expected: Set[str], closing: str) -> str:
+    """What to write instead of what was found; `closing` would close the innermost bracket."""
+    following = text[start + len(found) :].lstrip()
+    signs = (text[start : start + 2], text[start : start + 1])
+    if found and any(sign in INSTEAD for sign in signs):
+        return f"Write '{next(INSTEAD[sign] for sign in signs if sign in INSTEAD)}'"
+    if found == '"':
+        return "Close the quotes"
     if "WORD" in expected:
-        return f'Put the symbol in quotes: "{found}"'
+        remedies = {"": "Write alphabet a b", ",": "Separate symbols by spaces"}
+        return remedies.get(found, f'Put the symbol in quotes: "{found}"')
     if found.startswith('"'):
-        return "Close the quotes" if found == '"' else "Put Q_ before the symbol"
+        return "Put Q_ before the symbol"
     if found.lower() in KEYWORDS and found not in KEYWORDS:
         return f"Write '{found.lower()}'"
-    if found == "MOD" or (found in KEYWORDS and "NAME" in expected):
-        return f"'{found}' is a word of the language: use another name"
-    if found in ("=", "==") and "_IS" in expected:
+    if "_IS" in expected:
         return "Write := to define a line"
-    if found in ("<", "<=", "==", "=", "!=", ">=", ">"):
-        return "Join two comparisons by and: a < b and b < c"
-    if found in ("*", "/", "%", "^"):
-        return "There are sums and differences only: write C + C for 2 C, and MOD(m, r)"
     if STATEMENT in expected:
         return "Indent the line if it continues the one before"
+    if "COLON" in expected:
+        return "Write P ? C : D"
+    if found == ")" and re.search(r"MOD\s*\([^()]*\Z", text[:start]):
+        return "Write MOD(period, residue), as in MOD(3, 1)"
+    if found in CLOSING.values() and EXPRESSION not in expected:
+        return "Remove it, or open the bracket before"
+    if found in ("<", "<=", "==", "=", "!=", ">=", ">") and EXPRESSION not in expected:
+        return "Join two comparisons by and: a < b and b < c"
+    if found in ("*", "/", "%", "^"):
+        return "There are sums and differences only: write C + C for 2 C"
+    if following.startswith(":=") and OPERATOR in expected:
+        return f"Begin a new line before '{found}'"
+    if EXPRESSION in expected:
+        return "Write a Boolean such as Q_a, or a count such as # Q_a"
+    if OPERATOR in expected:
+        close = f", or close with '{closing}'" if closing else ""
+        return f"Write an operator between the two{close}"
     return ""

@@ -37,7 +37,7 @@ from weft.crasp.expressions import (
     Subtract,
     Symbol,
 )
-from weft.crasp.program import MAX_DIGITS, NEXT, CraspProgram, ExpressionError, Line
+from weft.crasp.program import MAX_DIGITS, NEXT, CraspProgram, ExpressionError, Line, why_not_a_name
 from weft.crasp.text import symbol_text
 from weft.errors import WeftError, did_you_mean
 from weft.files import read_text
@@ -237,6 +237,10 @@ class _Reader:
         name = str(token)
         if name in self.predicates or name in lines:
             raise self.error(f"'{name}' is defined twice", token, "Use another name")
+        if reason := why_not_a_name(name):
+            raise self.error(
+                f"'{name}' cannot be the name of a predicate: {reason}", token, "Use another name"
+            )
         self.later.discard(name)
         if node.data == "periodic":
             if value.data != "mod" or len(value.children) > 2:
@@ -263,8 +267,10 @@ class _Reader:
             raise self.error(f"'{name}' is defined twice", token, "Use another name")
         if name in self.predicates or name in self.later:
             raise self.error(f"'{name}' is the name of a predicate", token, "Use another name")
-        if name.startswith("Q_"):
-            raise self.error("Q_ is for symbols", token, "Use another name")
+        if token.type == "NAME" and (reason := why_not_a_name(name)):
+            raise self.error(
+                f"'{name}' cannot be the name of a line: {reason}", token, "Use another name"
+            )
         return name, self.expression(value, _Scope())
 
     # Expressions

@@ -85,7 +85,7 @@ class CraspProgram:
         """The program as text, which `weft.crasp.parse` reads back."""
         from weft.crasp.text import text
 
-        return text(self)
+        return text(self).removesuffix("\n")
 
     @cached_property
     def kinds(self) -> Mapping[str, Kind]:
@@ -236,6 +236,8 @@ def why_not_a_name(name: str) -> str:
 
 def _suggestion(name: str, known: Collection[str]) -> str:
     """A sentence with a similar name, or with all that are known."""
+    if not known:
+        return "Define it in a line above"
     sentence = did_you_mean(name, list(known))
     return sentence[:1].upper() + sentence[1:]
 
