@@ -24,6 +24,7 @@ from typing import Any
 from weft.crasp.left_to_right import NEXT_SYMBOL, STAGE, Plan, PlannedVariable
 from weft.crasp.program import CraspProgram
 from weft.crasp.reference import run
+from weft.crasp.text import text as program_text
 from weft.errors import WeftError
 from weft.language.declare import relative, var
 from weft.language.program import Program
@@ -65,6 +66,11 @@ class CraspAsProgram(Program):
         """The name of the C-RASP program."""
         crasp = vars(self).get("crasp")
         return crasp.name if crasp is not None and crasp.name else type(self).__name__
+
+    @property
+    def source_text(self) -> str:
+        """The C-RASP program as text."""
+        return program_text(self.crasp)
 
     def step(self, z: Any) -> None:
         done = z.stage
