@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from weft.cli.options import MAX_COUNT, Json, Name, model_path, plain, print_json
+from weft.cli.options import MAX_COUNT, Json, model_path, print_json
 from weft.files import output_file
 
 if TYPE_CHECKING:
