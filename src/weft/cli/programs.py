@@ -297,6 +297,8 @@ def _facts(program: Program) -> dict[str, str]:
 
 
 def _source(program: Program) -> str:
+    if program.source_text:
+        return program.source_text.rstrip()
     shown = program.step_function if isinstance(program, PaperProgram) else type(program)
     try:
         return inspect.getsource(shown).rstrip()  # type: ignore[arg-type]

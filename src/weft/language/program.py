@@ -220,6 +220,11 @@ class Program(metaclass=ProgramType):
         """The tokens that the program reads."""
         return self.definition.vocabulary
 
+    @property
+    def source_text(self) -> str:
+        """What the program was made from besides its class, such as a text; empty if nothing."""
+        return ""
+
     @cached_property
     def derived(self) -> dict[Any, Any]:
         """What other packages derive from the program once and keep with it, by its type."""

@@ -9,9 +9,12 @@ import textwrap
 from dataclasses import dataclass
 from functools import lru_cache
 from types import CodeType, FunctionType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from weft.errors import Location
+
+if TYPE_CHECKING:
+    from weft.language.program import Program
 
 
 @dataclass(frozen=True)
@@ -77,10 +80,13 @@ def free_variables(function: FunctionType) -> dict[str, Any]:
     return closure
 
 
-def source_hash(program: object) -> str:
-    """A hash of the file in which a program's class stands, to tell it from its next version."""
+def source_hash(program: Program) -> str:
+    """A hash of what a program is made from, to tell it from its next version.
+
+    That is the file in which its class stands and, if there is one, its `source_text`.
+    """
     try:
         text = inspect.getsource(inspect.getmodule(type(program)) or type(program))
     except (OSError, TypeError):
         text = type(program).__name__
-    return hashlib.sha256(text.encode()).hexdigest()
+    return hashlib.sha256((text + program.source_text).encode()).hexdigest()

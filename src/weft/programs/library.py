@@ -8,6 +8,7 @@ from typing import Any
 
 from weft.extensions import find, make, reference
 from weft.language.program import Program
+from weft.programs.crasp import crasp_program, is_crasp, is_crasp_library
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,8 @@ LIBRARY: dict[str, Entry] = {
 def program(name: str) -> Program:
     """The program of this name: of the library, a registered one, or `path/file.py:Class`.
 
+    `crasp:dyck-1` is a program of the C-RASP library, `path/file.crasp` one in a file.
+
     Example:
         >>> import weft
         >>> weft.program("parity")
@@ -89,6 +92,8 @@ def program(name: str) -> Program:
         >>> weft.program("parity-absolute(positions=8)").positions
         8
     """
+    if is_crasp(name):
+        return crasp_program(name)
     named = reference(name)
     if not named.in_file and named.path in LIBRARY:
         result: Any = LIBRARY[named.path].load()
@@ -96,3 +101,8 @@ def program(name: str) -> Program:
         result = find("program", name, LIBRARY)
     made: Program = make("program", name, result)
     return made
+
+
+def is_built_in(name: str) -> bool:
+    """Whether a name, with or without parameters, refers to a program that comes with Weft."""
+    return name.partition("(")[0].strip() in LIBRARY or is_crasp_library(name)

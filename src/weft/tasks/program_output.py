@@ -18,7 +18,7 @@ from weft.language.program import Program
 from weft.language.ranges import UNDEFINED
 from weft.language.source import source_hash
 from weft.language.user_code import sample_input
-from weft.programs import LIBRARY, program
+from weft.programs import is_built_in, program
 from weft.tasks.arrays import Bools, taken
 from weft.tasks.batch import Batch
 from weft.tasks.formats import Format, Pairs
@@ -187,6 +187,6 @@ class ProgramOutput(Task):
 
 def own_parameters(name: str) -> dict[str, Any]:
     """The parameters of `ProgramOutput` for a program; with `content` if it is not built in."""
-    if name.partition("(")[0].strip() in LIBRARY:
+    if is_built_in(name):
         return {"program": name}
     return {"program": name, "content": source_hash(program(name))[:12]}

@@ -12,7 +12,7 @@ from typing import Any
 from weft.errors import WeftError, check_known, unknown_name
 from weft.extensions import available, exists, find, kind_in_file, reference
 from weft.language.user_code import user_code
-from weft.programs import LIBRARY
+from weft.programs import LIBRARY, is_crasp
 from weft.tasks.addition import Addition
 from weft.tasks.bits import Majority, Parity
 from weft.tasks.dyck import Dyck
@@ -51,6 +51,8 @@ def named(name: str) -> tuple[str, dict[str, Any]]:
     """
     if name in TASKS:
         return name, {}
+    if is_crasp(name):
+        return ProgramOutput.name, own_parameters(name)
     parts = reference(name, "task")
     if parts.in_file:
         is_task = kind_in_file(name, ("program", "task")) == "task"
