@@ -76,9 +76,7 @@ def head(pairs: dict[str, str], width: int, **others: Any) -> AttentionMatrices:
     return AttentionMatrices(value=value, output=output, **given)
 
 
-def units(
-    given: list[tuple[dict[str, float], float, str]], width: int
-) -> FeedForwardMatrices:
+def units(given: list[tuple[dict[str, float], float, str]], width: int) -> FeedForwardMatrices:
     first = np.stack([row(weights, width) for weights, _, _ in given])
     last = np.stack([row({into: 1.0}, width) for _, _, into in given], 1)
     biases = np.array([bias for _, bias, _ in given])
@@ -135,15 +133,11 @@ def ahead(
             row({"constant": 1, "begin": 1}, width),
         ]
     )
-    unembedding = np.stack(
-        [row({"constant": 1, "accept": -1}, width), row({"accept": 1}, width)]
-    )
+    unembedding = np.stack([row({"constant": 1, "accept": -1}, width), row({"accept": 1}, width)])
     counted = {"m": steep, "one": -steep / 2}
     first = LayerMatrices(
         head({"Q_a": "share_a", "Q_b": "share_b", "begin": "one"}, width),
-        units(
-            [({"share_a": steep, "share_b": -steep, "one": -steep / 2}, 0.5, "more")], width
-        ),
+        units([({"share_a": steep, "share_b": -steep, "one": -steep / 2}, 0.5, "more")], width),
     )
     second = LayerMatrices(
         stack_heads(

@@ -41,6 +41,9 @@ MAX_NODES = 2_000_000
 MAX_DIVISOR = 64
 """How many times smaller than the least coefficient of a total its grain may be."""
 
+MAX_RATIO = 1 << 12
+"""If coefficients are larger multiples of their common divisor, it comes from rounding."""
+
 ZERO, ONE = Fraction(0), Fraction(1)
 
 
@@ -132,7 +135,7 @@ class Diagrams:
         self._items: dict[Hashable, int] = {}
         self._functions: dict[bytes, Function] = {}
         self._quantity_of: dict[Function, Quantity] = {}
-        self._scaled: dict[tuple[Function, float], Scaled] = {}
+        self._scaled: dict[tuple[Function, Fraction], Scaled] = {}
         self._memo: dict[Hashable, Any] = {}
         self.false, self.true = self.leaf(ZERO), self.leaf(ONE)
 
@@ -485,22 +488,35 @@ class Diagrams:
 
     # Quantities
 
-    def scaled(self, function: Function, tolerance: float = 0.0) -> Scaled:
-        """The total of a function as a multiple of a quantity with integer values.
+    def scaled(self, function: Function) -> Scaled:
+        """The total of a function, which has no totals itself, as a multiple of a quantity."""
+        return self._as_multiple(function, _grain(self._values(function)))
+
+    def nearly_scaled(self, function: Function, tolerance: float) -> tuple[Scaled, ...]:
+        """The same if the values of the function are rounded weights; several may be right.
 
         Args:
-            function: what is added up; it has no totals itself.
-            tolerance: relative error of its values, if they are rounded weights.
+            function: what is added up.
+            tolerance: how far its values may be from multiples, as a share of each.
         """
-        key = function, tolerance
+        values = self._values(function)
+        exact, near = _grain(values), _grain_of_rounded(values, tolerance)
+        grains = [exact] if not values or values[-1] <= MAX_RATIO * exact else []
+        grains += [near] if near is not None and near not in grains else []
+        return tuple(self._as_multiple(function, grain) for grain in grains or [exact])
+
+    def _values(self, function: Function) -> list[Fraction]:
+        """The absolute values at positions after the begin symbol, but for 0, in order."""
+        return sorted({abs(leaf.constant) for leaf in self._later_leaves(function)} - {ZERO})
+
+    def _as_multiple(self, function: Function, grain: Fraction) -> Scaled:
+        key = function, grain
         if key not in self._scaled:
-            self._scaled[key] = self._as_multiple(function, tolerance)
+            self._scaled[key] = self._multiple(function, grain)
         return self._scaled[key]
 
-    def _as_multiple(self, function: Function, tolerance: float) -> Scaled:
+    def _multiple(self, function: Function, grain: Fraction) -> Scaled:
         first = self._constant(int(function.roots[0]))
-        values = sorted({abs(leaf.constant) for leaf in self._later_leaves(function)} - {ZERO})
-        grain = _grain(values, tolerance)
         error = np.zeros(self.positions)
         if grain == 0:
             none = np.zeros(self.positions, np.int64)
@@ -513,6 +529,7 @@ class Diagrams:
         roots = integers.roots.copy()
         roots[0] = self.false
         integers = self.function(roots)
+        values = self._values(function)
         off = max(abs(value - grain * round(value / grain)) for value in values)
         if off:
             error = float(off) * (1 + 1e-9) * np.arange(self.positions)
@@ -570,19 +587,22 @@ def _unique(array: Integers) -> tuple[Integers, Integers]:
     return values, places.reshape(-1)
 
 
-def _grain(values: list[Fraction], tolerance: float) -> Fraction:
-    """The number of which all of these positive numbers are multiples; 0 if there are none.
-
-    Weights are rounded to the number format, so three times a slope need not be 3 times the slope
-    as it is stored. The numbers are multiples up to a relative error of `tolerance`, if there are
-    such multiples with a small divisor of the least one; otherwise they are so exactly.
-    """
+def _grain(values: list[Fraction]) -> Fraction:
+    """The largest number of which all of these positive numbers are multiples; 0 for none."""
     if not values:
         return ZERO
-    if tolerance:
-        for divisor in range(1, MAX_DIVISOR + 1):
-            grain = values[0] / divisor
-            if all(abs(v - grain * round(v / grain)) <= tolerance * v for v in values):
-                return grain
     denominator = lcm(*(value.denominator for value in values))
     return Fraction(gcd(*(int(value * denominator) for value in values)), denominator)
+
+
+def _grain_of_rounded(values: list[Fraction], tolerance: float) -> Fraction | None:
+    """A number of which all of these positive numbers, in order, are multiples but for rounding.
+
+    Weights are rounded to the number format, so three times a slope need not be 3 times the slope
+    as it is stored.
+    """
+    for divisor in range(1, MAX_DIVISOR + 1):
+        grain = values[0] / divisor if values else ZERO
+        if grain and all(abs(v - grain * round(v / grain)) <= tolerance * v for v in values):
+            return grain
+    return None

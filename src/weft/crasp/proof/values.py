@@ -34,6 +34,9 @@ STORES = 3
 MEAN_STORES = 2
 """The same for a mean: its weights, and the result."""
 
+TOLERANCE = 1 / 64
+"""How far coefficients may be from integer multiples; what is missing counts as rounding error."""
+
 STEEP = 2.0
 """Units with a steeper slope are comparisons; one that passes a share through has at most 1."""
 
@@ -94,7 +97,6 @@ class Arithmetic:
         self.is_wide = self.precision.bits < self.precision.softmax_bits
         self.accumulated = 2.0**-self.precision.softmax_bits  # the roundoff of sums
         self.stored = 2.0**-self.precision.bits
-        self.tolerance = 4 * self.stored
         self.places = np.arange(1, diagrams.positions + 1, dtype=np.float64)
         self.exact = np.zeros(diagrams.positions)
         self.unclear: list[Unclear] = []
@@ -247,9 +249,11 @@ class Arithmetic:
         """0, the leaf itself, or 1, depending on the quantity of its total."""
         make = self.diagrams
         assert leaf.total is not None
-        scaled = make.scaled(leaf.total, self.tolerance)
-        ramp = Ramp(scaled, float(leaf.constant), top, self.places, error)
-        between = ramp.between[positions]
+        for scaled in make.nearly_scaled(leaf.total, TOLERANCE):
+            ramp = Ramp(scaled, float(leaf.constant), top, self.places, error)
+            between = ramp.between[positions]
+            if not between.any():
+                break
         where = positions[between]
         result = make.at_least(scaled, ramp.level(ramp.ones))[positions]
         if not len(where):

@@ -265,9 +265,9 @@ class _Proving:
 
     def first_unclear(self) -> Unclear | None:
         """The comparison that rounding blurs on the shortest words."""
-        if self.arithmetic is None:
-            return None
-        return min(self.arithmetic.unclear, key=lambda unclear: unclear.position, default=None)
+        noted = [] if self.arithmetic is None else self.arithmetic.unclear
+        named = [unclear for unclear in noted if self.name_of(unclear)]
+        return min(named, key=lambda unclear: unclear.position, default=None)
 
     def name_of(self, unclear: Unclear) -> str:
         """The comparison of the program that a unit should decide."""
@@ -284,10 +284,9 @@ class _Proving:
         unclear = self.first_unclear()
         if unclear is None:
             return reason
-        name = self.name_of(unclear)
-        what = f"the comparison '{name}'" if name else "a comparison that the program has not"
         return (
-            f"{what} may fail on words of {unclear.position:,} symbols or more: rounding can move "
+            f"the comparison '{self.name_of(unclear)}' may fail on words of "
+            f"{unclear.position:,} symbols or more: rounding can move "
             f"its unit by {unclear.error:.2g}, and its margin is {unclear.margin:.2g} ({reason})"
         )
 
