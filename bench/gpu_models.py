@@ -118,7 +118,7 @@ def train(names: list[str]) -> None:
 
 def _trained(name: str, size: str, length: int, rows: int, most: float) -> str:
     config = preset(size, vocabulary=128, **VARIANTS[name])
-    model = initialise(Transformer(config)).cuda().fused()
+    model = initialise(Transformer(config)).cuda().compile_layers()
     training = Training(model, length, rows)
     begin = time.perf_counter()
     training.step()

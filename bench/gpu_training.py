@@ -52,7 +52,7 @@ class Clock(Callback):
 
 def bare(width: int) -> float:
     """Tokens a second of the model alone."""
-    model = initialise(Transformer(model_config(CONFIG, task_of(CONFIG)))).cuda().fused()
+    model = initialise(Transformer(model_config(CONFIG, task_of(CONFIG)))).cuda().compile_layers()
     training = Training(model, width, ROWS)
     training.tokens %= model.config.vocabulary
     for _ in range(10):

@@ -3,7 +3,7 @@
     from_plain, to_plain     a dataclass from and to the values of a JSON object
     override                 a dataclass with some values changed, from `key.sub=value` or a mapping
     changed, content_hash    what differs from the defaults, and a hash of that
-    parse, guess             one value from text: by its declared type, or by its looks
+    guess                    one value from text, by its looks
     assignment, keywords     `key=value`, and the arguments in `name(key=value, ...)`
     check_types, choices     declared types and the allowed values of a `Literal`
 
@@ -323,86 +323,47 @@ def _check_known(name: str, kind: type, owner: str, key: str, value: Any) -> Non
 
 def _converted(value: Any, hint: Any, key: str) -> Any:
     """A value of the declared type, from text or from a value that has it already."""
-    if isinstance(value, str):
-        return parse(value, hint, key)
-    value = _as_number(value, hint)
-    if not _fits(value, hint):
-        raise WeftError(f"{key} cannot be {_shown(value)}", remedy=f"Give {_described(hint)}")
-    return frozen(value)
+    result = _read(value, hint)
+    if _fits(result, hint):
+        return frozen(result)
+    shown = f"'{value}'" if isinstance(value, str) else _shown(value)
+    known = list(map(str, choices(hint)))
+    wanted = _described(hint).replace("null", "none")
+    remedy = did_you_mean(str(value), known).capitalize() if known else f"Write {wanted}"
+    raise WeftError(f"{key} cannot be {shown}", remedy=remedy)
 
 
-def _as_number(value: Any, hint: Any) -> Any:
-    """A value with its numbers as the declared type has them, as `parse` returns them.
+def _read(value: Any, hint: Any) -> Any:
+    """A value as the declared type has it: text as a number, 1 as 1.0, `8,8` as a tuple.
 
-    So 1 and 1.0 give the same config, with the same hash.
+    So 1, 1.0 and "1" give the same config, with the same hash. What does not fit is returned as
+    it is.
     """
     origin, inner = typing.get_origin(hint), typing.get_args(hint)
     if origin in (typing.Union, types.UnionType):
-        return _as_number(value, next(kind for kind in inner if kind is not type(None)))
+        if isinstance(value, str) and value.lower() == "none" and type(None) in inner:
+            return None
+        return _read(value, next(kind for kind in inner if kind is not type(None)))
+    if origin is tuple and isinstance(value, str):
+        return _read(_parts(value), hint)
     if origin is tuple and isinstance(value, list | tuple):
         kinds = [inner[0]] * len(value) if inner[-1] is Ellipsis else inner
-        pairs = zip(value, kinds, strict=False)
-        return value if len(kinds) != len(value) else [_as_number(v, kind) for v, kind in pairs]
+        return list(map(_read, value, kinds)) if len(kinds) == len(value) else value
+    if isinstance(value, str) and hint in (int, float, bool):
+        value = guess(value)
     if hint is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     if hint is int and isinstance(value, float) and value.is_integer():
-        return int(value)  # TOML reads 2e4 as a float
+        return int(value)  # 2e4 is read as a float
     return value
 
 
+def _parts(text: str) -> list[str]:
+    """The values between commas."""
+    return [part.strip() for part in text.strip("()[]").split(",") if part.strip()]
+
+
 # Values from text
-
-
-def parse(text: str, hint: Any, key: str = "the value") -> Any:
-    """Text as a value of a plain type, a `Literal`, a tuple of these, or one of these or None."""
-    origin, inner = typing.get_origin(hint), typing.get_args(hint)
-    if origin in (typing.Union, types.UnionType):
-        if text.lower() == "none" and type(None) in inner:
-            return None
-        return parse(text, next(kind for kind in inner if kind is not type(None)), key)
-    if origin is Literal:
-        if text not in inner:
-            remedy = did_you_mean(text, list(map(str, inner)))
-            raise WeftError(f"{key} cannot be '{text}'", remedy=remedy.capitalize())
-        return text
-    if origin is tuple:
-        return _parse_tuple(text, inner, key)
-    if hint is bool:
-        if text.lower() not in ("true", "false"):
-            raise WeftError(f"{key} cannot be '{text}'", remedy="Write true or false")
-        return text.lower() == "true"
-    if hint is int:
-        return _parse_int(text, key)
-    try:
-        return hint(text)
-    except ValueError:
-        raise WeftError(f"{key} cannot be '{text}'", remedy="Write a number") from None
-
-
-def _parse_tuple(text: str, inner: tuple[Any, ...], key: str) -> tuple[Any, ...]:
-    parts = [part.strip() for part in text.strip("()[]").split(",") if part.strip()]
-    if inner[-1] is Ellipsis:
-        return tuple(parse(part, inner[0], key) for part in parts)
-    if len(parts) != len(inner):
-        raise WeftError(
-            f"{key} has {len(inner)} values, not '{text}'", remedy="Separate them by commas"
-        )
-    return tuple(parse(part, kind, key) for part, kind in zip(parts, inner, strict=True))
-
-
-def _parse_int(text: str, key: str) -> int:
-    """A whole number, which may be written as 20_000 or 2e4."""
-    try:
-        return int(text)
-    except ValueError:
-        pass
-    try:
-        number = float(text)
-    except ValueError:
-        number = 0.5
-    if not number.is_integer():
-        raise WeftError(f"{key} cannot be '{text}'", remedy="Write a whole number")
-    return int(number)
 
 
 def guess(text: str) -> Any:
@@ -413,7 +374,7 @@ def guess(text: str) -> Any:
         (12, 0.001, True, (8, 8), 'tag')
     """
     if "," in text:
-        return tuple(guess(part.strip()) for part in text.strip("()[]").split(",") if part.strip())
+        return tuple(map(guess, _parts(text)))
     if text.lower() in WORDS:
         return WORDS[text.lower()]
     for kind in (int, float):
@@ -432,10 +393,8 @@ def assignment(text: str) -> tuple[str, Any]:
         >>> assignment("length=12")
         ('length', 12)
     """
-    key, equals, value = text.partition("=")
-    if not equals:
-        raise WeftError(f"'{text}' sets nothing", remedy="Write it as in length=12")
-    return key.strip(), guess(value.strip())
+    key, value = _pair(text)
+    return key, guess(value)
 
 
 def keywords(text: str) -> dict[str, Any] | None:

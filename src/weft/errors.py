@@ -5,7 +5,9 @@ from __future__ import annotations
 import linecache
 import os
 import sys
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -22,9 +24,13 @@ class Location:
         name = os.path.basename(self.file)
         return f"{name}:{self.line}" if self.line else name
 
+    def source_line(self) -> str:
+        """The source line; empty if it cannot be read."""
+        return linecache.getline(self.file, self.line)
+
     def excerpt(self) -> str:
         """The source line, with a caret below it; empty if the source cannot be read."""
-        text = linecache.getline(self.file, self.line).rstrip()
+        text = self.source_line().rstrip()
         if not text:
             return ""
         start = self.column if self.column is not None else len(text) - len(text.lstrip())
@@ -62,6 +68,11 @@ class WeftError(ValueError):
         where = f" ({self.where})" if self.where else ""
         remedy = f". {self.remedy}" if self.remedy else ""
         return " ".join(f"{subject}{self.what}{where}{remedy}".splitlines())
+
+    def revised(self, **parts: Any) -> WeftError:
+        """The same error with other parts, as in `error.revised(subject="Parity")`."""
+        mine: dict[str, Any] = {"what": self.what, "subject": self.subject, "where": self.where}
+        return WeftError(**{**mine, "remedy": self.remedy, **parts})
 
     def __str__(self) -> str:
         excerpt = self.where.excerpt() if self.where else ""
@@ -103,3 +114,32 @@ def did_you_mean(name: str, known: list[str]) -> str:
     if near:
         return f"did you mean '{near[0]}'?"
     return f"known: {', '.join(known)}" if known else "there are none"
+
+
+def unknown_name(
+    what: str, name: str, known: Iterable[str], *, subject: str = "", where: Location | None = None
+) -> WeftError:
+    """An error about a name that does not exist, which suggests a similar one or lists them all."""
+    suggestion = did_you_mean(name, list(known))
+    remedy = suggestion[:1].upper() + suggestion[1:]
+    return WeftError(what, subject=subject, where=where, remedy=remedy)
+
+
+def check_known(
+    name: str,
+    known: Collection[str],
+    what: str,
+    *,
+    subject: str = "",
+    where: Location | None = None,
+) -> None:
+    """Raise `unknown_name` unless a name is one of those that are known.
+
+    Example:
+        >>> check_known("Paritty", ["Parity", "Sort"], "there is no program 'Paritty'")
+        Traceback (most recent call last):
+            ...
+        weft.errors.WeftError: there is no program 'Paritty'. Did you mean 'Parity'?
+    """
+    if name not in known:
+        raise unknown_name(what, name, known, subject=subject, where=where)

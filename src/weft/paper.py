@@ -31,7 +31,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from weft.errors import Location, WeftError, caller_location, did_you_mean
+from weft.errors import Location, WeftError, caller_location, check_known, unknown_name
 from weft.language.declare import (
     Declaration,
     HaltDeclaration,
@@ -91,10 +91,8 @@ def _take(function: str, names: Sequence[str], args: tuple[Any, ...], given: dic
         name = written if written in names else _SPELLINGS.get(written, written)
         if name not in names:
             known = [*names, *(s for s, n in _SPELLINGS.items() if n in names)]
-            raise WeftError(
-                f"{function} has no argument '{written}'",
-                where=where,
-                remedy=did_you_mean(written, known).capitalize(),
+            raise unknown_name(
+                f"{function} has no argument '{written}'", written, known, where=where
             )
         if name in taken:
             raise WeftError(f"{function} is given '{name}' twice", where=where)
@@ -320,12 +318,7 @@ class MLPBuilder:
         self._rules += [Rule(guard, name, old, new, where) for old in olds if old != new]
 
     def _check_name(self, name: str, where: Location) -> None:
-        if name not in self._ranges:
-            raise WeftError(
-                f"there is no variable '{name}'",
-                where=where,
-                remedy=did_you_mean(name, list(self._ranges)).capitalize(),
-            )
+        check_known(name, self._ranges, f"there is no variable '{name}'", where=where)
 
     @staticmethod
     def _head_range(name: str, head: HeadDeclaration, variables: Mapping[str, Any]) -> Range:

@@ -273,7 +273,7 @@ def warnings(named: Iterable[tuple[str, Share]]) -> list[str]:
 
     Example:
         >>> warnings([("train", Share(990, 1000)), ("longer", Share(2, 2))])
-        ['warning: fewer than 100 tests of longer (2): a rough estimate; see the interval']
+        ['warning: fewer than 100 tests of longer (2), so its interval is wide']
     """
     few: dict[str, set[int]] = {}
     for name, share in named:
@@ -285,7 +285,5 @@ def warnings(named: Iterable[tuple[str, Share]]) -> list[str]:
         f"{name} ({', '.join(f'{count:,}' for count in sorted(counts))})"
         for name, counts in few.items()
     )
-    says = "a rough estimate; see the interval"
-    if len(few) > 1:
-        says = "rough estimates; see the intervals"
-    return [f"warning: fewer than {MIN_TESTS} tests of {listed}: {says}"]
+    wide = "its interval is wide" if len(few) == 1 else "their intervals are wide"
+    return [f"warning: fewer than {MIN_TESTS} tests of {listed}, so {wide}"]

@@ -58,10 +58,17 @@ class Writer:
     flattened differently from one example to the next, which hypothesis refuses.
     """
 
-    def __init__(self, draw: st.DrawFn, alphabet: tuple[str, ...], predicates: bool) -> None:
+    def __init__(
+        self,
+        draw: st.DrawFn,
+        alphabet: tuple[str, ...],
+        predicates: bool,
+        declared: tuple[Periodic, Local] | None = None,
+    ) -> None:
         self.draw = draw
         self.alphabet = alphabet
         self.predicates = predicates
+        self.declared = declared
         self.names: dict[str, list[str]] = {"Boolean": [], "count": []}
 
     def boolean(self, depth: int) -> Expression:
@@ -112,6 +119,8 @@ class Writer:
             case "constant":
                 return Constant(self.draw(st.booleans()))
             case "position" if self.predicates:
+                if self.declared and self.draw(st.booleans()):
+                    return Position(self.declared[0])
                 return Position(self.draw(periodics()))
             case "name" if self.names["Boolean"]:
                 return Name(self.draw(st.sampled_from(self.names["Boolean"])))
@@ -121,7 +130,11 @@ class Writer:
         return tuple(operand(depth - 1) for _ in range(self.draw(st.integers(2, 3))))
 
     def _local(self) -> Local | None:
-        return self.draw(locals_()) if self.predicates and self.draw(st.booleans()) else None
+        if not self.predicates or not self.draw(st.booleans()):
+            return None
+        if self.declared and self.draw(st.booleans()):
+            return self.declared[1]
+        return self.draw(locals_())
 
 
 @st.composite
@@ -158,6 +171,39 @@ def programs(
             lines.append(Line(f"NEXT_{symbol}", writer.boolean(depth)))
     lines.append(Line("accept", writer.boolean(depth + 1)))
     return CraspProgram(alphabet, tuple(lines))
+
+
+ODD_SYMBOLS = (
+    "(", ")", "#", "if", "and", "0a", '"', "\\", '\\"', "//", "Q_a", "é", "∅", "_", "-", "a,b",
+    "[]", "\\n", "\x00", "NEXT_", "10",
+)  # fmt: skip
+ODD_NAMES = ("i", "j", "Qa", "_", "été", "next", "MOD2", "bad", "x1", "minimum", "a", "AND")
+
+
+@st.composite
+def odd_programs(draw: st.DrawFn, *, max_lines: int = 4, depth: int = 3) -> CraspProgram:
+    """A program with odd symbols and names, declared predicates and lines `NEXT_a`."""
+    symbols = st.lists(st.sampled_from(ODD_SYMBOLS), min_size=1, max_size=4, unique=True)
+    alphabet = tuple(draw(symbols))
+    names = draw(st.permutations(ODD_NAMES))
+    periodic = draw(periodics())
+    offsets = draw(st.sampled_from([(), (0,), (1,), (0, 2), (7,)]))
+    declared = (
+        Periodic(periodic.period, periodic.residues, names[0]),
+        Local(offsets, names[1]),
+    )
+    writer = Writer(draw, alphabet, predicates=True, declared=declared)
+    lines = []
+    for name in names[2 : 2 + draw(st.integers(0, max_lines))]:
+        kind = draw(st.sampled_from(("Boolean", "count")))
+        lines.append(Line(name, (writer.boolean if kind == "Boolean" else writer.count)(depth)))
+        writer.names[kind].append(name)
+    for symbol in alphabet[: draw(st.integers(0, 2))]:
+        lines.append(Line(f"NEXT_{symbol}", writer.boolean(depth)))
+        writer.names["Boolean"].append(f"NEXT_{symbol}")
+    lines.append(Line("accept", writer.boolean(depth)))
+    texts = st.text(st.characters(exclude_categories=["Cc", "Cs"], include_characters="\n"))
+    return CraspProgram(alphabet, tuple(lines), draw(texts), draw(texts))
 
 
 def words(program: CraspProgram, max_size: int = 12) -> st.SearchStrategy[tuple[str, ...]]:

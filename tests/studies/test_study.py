@@ -75,13 +75,11 @@ def test_results_are_those_of_the_runs(tmp_path: Path) -> None:
     one = tiny()
     runs = tmp_path / "runs"
     before = collect(one, "tiny", runs, "command")
-    assert before.finished == 0
     assert before.lines[0].statuses == ("unfinished", "unfinished")
     cells = [cell for _, cell in one.cells("tiny")]
     for cell in cells[:3]:
         train(cell.config, runs=runs, device="cpu")
     found = collect(one, "tiny", runs, "command")
-    assert found.finished == 3
     stored = json.loads((runs / cells[0].config.hash / "result.json").read_text())
     assert found.lines[0].accuracy["longer"][0].share == stored["accuracy"]["longer"]
     assert stored["tests"]["longer"] == found.lines[0].accuracy["longer"][0].count == 64

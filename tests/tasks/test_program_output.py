@@ -97,7 +97,7 @@ def test_a_program_in_a_file_is_told_from_its_next_version(tmp_path: Path) -> No
 def test_programs_are_named_like_tasks() -> None:
     assert named("parity") == ("parity", {})
     assert named("regex(pattern='a*b')") == ("program", {"program": "regex(pattern='a*b')"})
-    with pytest.raises(WeftError, match="no task 'regxe', and no program"):
+    with pytest.raises(WeftError, match="no task or program 'regxe'"):
         named("regxe")
 
 

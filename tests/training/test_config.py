@@ -76,7 +76,8 @@ def test_overrides_reach_fields_sub_configs_and_mappings() -> None:
         ("optimiser.lr=fast", "Write a number"),
         ("optimiser.name=muom", "Did you mean 'muon'?"),
         ("bf16=yes", "Write true or false"),
-        ("optimiser.betas=0.9", "has 2 values"),
+        ("optimiser.betas=0.9", "Write a list of 2 values"),
+        ("stop.patience=x", "Write a whole number or none"),
         ("steps", "key=value"),
         ("model=nano", "Write model.key=nano"),
         ("steps=0", "It must be at least 1"),
@@ -234,7 +235,7 @@ def test_values_and_texts_give_the_same_config() -> None:
     values = {"steps": 2e4, "stop.accuracy": 1, "optimiser.betas": [0, 0.1], "model.hidden": [64],
               "model.biases": True, "parameters.length": 9, "stop.patience": None}  # fmt: skip
     assert override(BASE, texts).hash == override(BASE, values).hash
-    with pytest.raises(WeftError, match=r"steps cannot be true\. Give a whole number"):
+    with pytest.raises(WeftError, match=r"steps cannot be true\. Write a whole number"):
         override(BASE, {"steps": True})
     with pytest.raises(WeftError, match=r"optimiser\.betas cannot be"):
         override(BASE, {"optimiser.betas": [0.9]})

@@ -17,7 +17,7 @@ import typer.core
 import typer.main
 
 from weft.cli.conversion import without_pydantic
-from weft.errors import Interrupted, WeftError
+from weft.errors import Interrupted, WeftError, unknown_name
 from weft.files import reason
 from weft.version import VERSION
 
@@ -128,10 +128,7 @@ class Commands(typer.core.TyperGroup):
         """The command that arguments name, or an error with similar names."""
         name = self.full_name(args[0])
         if name not in {*COMMANDS, *GROUPS, *RENAMED} and not args[0].startswith("-"):
-            from weft.errors import did_you_mean
-
-            remedy = did_you_mean(args[0], list(self.entries())).capitalize()
-            raise WeftError(f"there is no command '{name}'", remedy=remedy)
+            raise unknown_name(f"there is no command '{name}'", args[0], self.entries())
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:

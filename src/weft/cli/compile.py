@@ -13,6 +13,7 @@ from weft.cli.options import (
     Device,
     Json,
     Layers,
+    Level,
     Name,
     Seed,
     print_json,
@@ -26,10 +27,6 @@ if TYPE_CHECKING:
     from weft.compiler.check import Report
     from weft.language.program import Program
 
-Level = Annotated[
-    int,
-    typer.Option("-O", "--level", help="2: small model; 0: one unit per rule, as in ALTA."),
-]
 Length = Annotated[
     int | None,
     typer.Option(

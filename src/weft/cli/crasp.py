@@ -112,6 +112,8 @@ def run_command(
 
 
 def _run_as_json(program: CraspProgram, run: CraspRun, trace: bool) -> dict[str, Any]:
+    from weft.crasp.reference import allowed_next
+
     lines = [
         {"name": name, "kind": program.kinds[name], "values": list(values)}
         for name, values in run.values.items()
@@ -120,6 +122,6 @@ def _run_as_json(program: CraspProgram, run: CraspRun, trace: bool) -> dict[str,
         "program": program.name,
         "word": list(run.word),
         "accepted": run.accepted,
-        "next": [list(symbols) for symbols in run.allowed] if program.next_symbols else None,
+        "next": [list(s) for s in allowed_next(program, run)] if program.next_symbols else None,
         "lines": lines if trace else None,
     }

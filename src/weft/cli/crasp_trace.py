@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from rich.text import Text
 
 from weft.crasp.program import NEXT, CraspProgram
-from weft.crasp.reference import CraspRun
+from weft.crasp.reference import CraspRun, allowed_next
 from weft.crasp.text import name_text
 
 BEGIN = "BOS"
@@ -39,7 +39,7 @@ def render_run(program: CraspProgram, run: CraspRun, trace: bool, width: int) ->
         yield from _folded(rows, width)
         yield Text("")
     if program.next_symbols:
-        allowed = run.allowed[-1]
+        allowed = allowed_next(program, run)[-1]
         yield Text(f"next     {' '.join(allowed) if allowed else STOP}", RESULT)
     if not program.accepting.startswith(NEXT):
         yield Text(f"result   {'accepted' if run.accepted else 'rejected'}", RESULT)
@@ -59,7 +59,7 @@ def _rows(program: CraspProgram, run: CraspRun) -> list[Row]:
             styles = ["" if value else QUIET for value in values]
         rows.append(Row(name_text(name), cells, styles))
     if program.next_symbols:
-        allowed = [" ".join(symbols) or STOP for symbols in run.allowed]
+        allowed = [" ".join(symbols) or FALSE for symbols in allowed_next(program, run)]
         rows.append(Row("next", allowed, [RESULT] * count))
     return rows
 

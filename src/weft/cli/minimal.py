@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import islice
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -17,7 +17,7 @@ from weft.cli.options import (
     new_table,
     print_json,
 )
-from weft.errors import WeftError
+from weft.errors import check_known
 
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
@@ -111,7 +111,7 @@ def minimal_command(
       weft minimal dyck --train "length<=8" --test length=9..20 --full --tries 10
     """
     from weft.theory.minimal.minimality import reading_named
-    from weft.theory.minimal.predict import predict
+    from weft.theory.minimal.prediction import predict
 
     prediction = predict(
         name,
@@ -139,10 +139,8 @@ def minimal_command(
 
 
 def _known_form(form: str) -> Form:
-    known: dict[str, Form] = {"single": "single", "sets": "sets"}
-    if form in known:
-        return known[form]
-    raise WeftError(f"there is no form '{form}'", remedy="Give single or sets")
+    check_known(form, ("single", "sets"), f"there is no form '{form}'")
+    return cast("Form", form)
 
 
 def _forms(left: Minimal) -> int:

@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from weft.cli.options import MAX_COUNT, MAX_LENGTH, Json, Layers, Name, Seed, print_json
+from weft.cli.options import MAX_COUNT, Json, Layers, MaxLength, Name, Seed, plural, print_json
 from weft.interpreter.inputs import read_input_file, valid_inputs
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from weft.language.program import Program
+    from weft.language.rules import Rule
     from weft.theory.optimum.coordinatewise import Optimum
 
 
@@ -29,9 +32,7 @@ def optimum_command(
             help="Without a file: how many random inputs to draw.",
         ),
     ] = 200,
-    max_length: Annotated[
-        int, typer.Option("--max-length", min=1, max=MAX_LENGTH, help="Maximum length of an input.")
-    ] = 20,
+    max_length: MaxLength = 20,
     seed: Seed = 0,
     alpha: Annotated[float, typer.Option("--alpha", help="The weight of the regulariser.")] = 0.5,
     square: Annotated[bool, typer.Option("--l2", help="Regularise by L2 instead of L1.")] = False,
@@ -78,7 +79,7 @@ def optimum_command(
     else:
         given = valid_inputs(checked, samples, max_length, seed, layers)
     states = states_of(checked, given, layers=layers)
-    rules = checked.rules
+    rules: Iterable[Rule] = checked.rules
     if fired:
         rules = fired_units(construct(checked.variables, rules), states).rules
     answer = check_rules(rules, states, penalty, removals=removals, reading=of_definition)
@@ -122,10 +123,10 @@ def _plain(program: Program, inputs: int, answer: Optimum, limit: float | None) 
 
 
 def _show(program: Program, inputs: int, answer: Optimum, limit: float | None) -> None:
-    units = f"{answer.units:,} unit{'' if answer.units == 1 else 's'}"
     print(
         f"{inputs:,} inputs: {answer.states:,} distinct states of {answer.total:,}; "
-        f"{units}; {answer.penalty.kind.upper()}, alpha {answer.penalty.alpha:g}"
+        f"{plural(answer.units, 'unit')}; "
+        f"{answer.penalty.kind.upper()}, alpha {answer.penalty.alpha:g}"
     )
     if answer.reading is not None:
         from weft.theory.minimal.minimality import READINGS

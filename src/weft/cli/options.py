@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from weft.files import is_folder
+from weft.files import is_folder, output_folder
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -56,40 +56,35 @@ Layers = Annotated[
         help="How many layers to run, if the program does not halt.",
     ),
 ]
+MaxLength = Annotated[
+    int, typer.Option("--max-length", min=1, max=MAX_LENGTH, help="Maximum length of an input.")
+]
 Seed = Annotated[
     int, typer.Option("--seed", min=0, max=MAX_SEED, help="The seed of the random inputs.")
+]
+Level = Annotated[
+    int,
+    typer.Option("-O", "--level", help="2: small model; 0: one unit per rule, as in ALTA."),
 ]
 Out = Annotated[
     Path | None, typer.Option("--out", help="Write report, values and figures to this folder.")
 ]
 
 
-def check_device(name: str) -> None:
-    """Refuse a device that this machine does not have, before any work is done."""
+def check_places(runs: Path, device: str, out: Path | None = None) -> None:
+    """Refuse folders that cannot be written and missing devices, before any work is done."""
     from weft.training.environment import device_of
 
-    device_of(name)
-
-
-def plain(value: Any) -> Any:
-    """A value for JSON: sets as sorted lists, undefined as null."""
-    from weft.language.ranges import UNDEFINED
-
-    if value is UNDEFINED:
-        return None
-    if isinstance(value, (frozenset, set)):
-        return sorted(value)
-    if isinstance(value, (list, tuple)):
-        return [plain(item) for item in value]
-    if isinstance(value, dict):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, (str, int, float, bool)) or value is None:
-        return value
-    return str(value)
+    for option, folder in (("--runs", runs), ("--out", out)):
+        if folder is not None:
+            output_folder(folder, option=option)
+    device_of(device)
 
 
 def print_json(value: Any) -> None:
     """Print a value as JSON on standard output."""
+    from weft.interpreter.trace import plain
+
     print(json.dumps(plain(value), ensure_ascii=False))
 
 
@@ -128,6 +123,11 @@ def print_full_width(table: Table) -> None:
     needed = Measurement.get(console, console.options.update(width=MAX_COLUMNS), table).maximum
     console.width = max(console.width, needed)
     console.print(table)
+
+
+def plural(count: int, word: str) -> str:
+    """A count with its word: `1 layer`, `2 layers`."""
+    return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"
 
 
 def paragraphs(text: str) -> str:

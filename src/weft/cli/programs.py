@@ -16,11 +16,13 @@ from weft.cli.options import (
     Name,
     model_path,
     new_console,
+    new_table,
     paragraphs,
-    plain,
+    plural,
     print_json,
 )
-from weft.errors import WeftError, did_you_mean
+from weft.errors import check_known
+from weft.interpreter.trace import plain
 from weft.language.program import Program, Variable
 from weft.language.ranges import Categorical, Number
 from weft.language.rules import Rule
@@ -97,11 +99,9 @@ def rules_command(
     from weft.programs import program
 
     loaded = program(name)
-    if variable is not None and variable not in loaded.variables:
-        suggestion = did_you_mean(variable, list(loaded.variables)).capitalize()
-        raise WeftError(
-            f"there is no variable '{variable}'", subject=loaded.name, remedy=suggestion
-        )
+    if variable is not None:
+        what = f"there is no variable '{variable}'"
+        check_known(variable, loaded.variables, what, subject=loaded.name)
     if json:
         print_json(_rules_as_json(loaded, variable, limit, check))
         return
@@ -130,18 +130,14 @@ def _print_rules(program: Program, variable: str | None, limit: int) -> None:
         if rule.variable != current:
             current = rule.variable
             kind = "reset" if rule.is_reset else "rule"
-            console.print(f"{current}  {_plural(counts[current], kind)}", style="bold")
+            console.print(f"{current}  {plural(counts[current], kind)}", style="bold")
         console.print(f"  {rule.show(program.variables)}{_origin(rule)}", soft_wrap=True)
         left -= 1
     total = counts.get(variable, 0) if variable is not None else len(program.rules)
     resets = len(program.rules.resets)
     shown = "" if total <= limit else f"; {limit:,} shown (--limit)"
     clears = f", {resets} of them reset heads" if variable is None and resets else ""
-    console.print(f"{_plural(total, 'rule')}{clears}{shown}")
-
-
-def _plural(count: int, word: str) -> str:
-    return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"
+    console.print(f"{plural(total, 'rule')}{clears}{shown}")
 
 
 def _origin(rule: Rule) -> str:
@@ -153,7 +149,7 @@ def _print_updates(program: Program, variable: str | None) -> None:
     updates = [u for u in program.updates if variable is None or u.variable == variable]
     for update in updates:
         console.print(f"{program.updates.show(update)}   [{update.where}]", soft_wrap=True)
-    console.print(_plural(len(updates), "guarded update"))
+    console.print(plural(len(updates), "guarded update"))
 
 
 def _print_by_line(program: Program, variable: str | None, limit: int) -> None:
@@ -164,7 +160,7 @@ def _print_by_line(program: Program, variable: str | None, limit: int) -> None:
             continue
         source = where.excerpt().splitlines()[0].split("|", 1)[-1].strip() if where else ""
         console.print(
-            f"{where}  {_plural(len(rules), 'rule')}   {source}", style="bold", soft_wrap=True
+            f"{where}  {plural(len(rules), 'rule')}   {source}", style="bold", soft_wrap=True
         )
         for rule in rules[: max(0, limit)]:
             console.print(f"  {rule.show(program.variables)}", soft_wrap=True)
@@ -250,10 +246,12 @@ def show_command(name: Name, json: Json = False) -> None:
     console.print(loaded.name, style="bold")
     console.print(paragraphs(type(loaded).__doc__ or ""), style="dim", markup=False)
     console.print()
-    console.print(_variables_table(loaded))
+    variables = [(v.name, _range(v), _start(v)) for v in loaded.variables.values() if not v.is_head]
+    console.print(new_table(("variable", "values", "starts from"), variables, ()))
     console.print()
     if loaded.heads:
-        console.print(_heads_table(loaded))
+        heads = [(n, _range(loaded.variables[n]), h.describe()) for n, h in loaded.heads.items()]
+        console.print(new_table(("head", "values", "fetches"), heads, ()))
         console.print()
     for word, value in _facts(loaded).items():
         console.print(f"{word:<10}{value}", soft_wrap=True)
@@ -265,29 +263,6 @@ def show_command(name: Name, json: Json = False) -> None:
         console.print(
             Syntax("", "python", background_color="default").highlight(source), soft_wrap=True
         )
-
-
-def _variables_table(program: Program) -> Any:
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False)
-    for column in ("variable", "values", "starts from"):
-        table.add_column(column)
-    for variable in program.variables.values():
-        if not variable.is_head:
-            table.add_row(variable.name, _range(variable), _start(variable))
-    return table
-
-
-def _heads_table(program: Program) -> Any:
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False)
-    for column in ("head", "values", "fetches"):
-        table.add_column(column)
-    for head in program.heads.values():
-        table.add_row(head.name, _range(program.variables[head.name]), head.describe())
-    return table
 
 
 def _range(variable: Variable) -> str:

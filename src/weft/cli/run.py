@@ -24,7 +24,14 @@ PICTURE_WIDTH = 100
 
 
 def run_command(
-    name: Name,
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="PROGRAM",
+            help="A library name (see `weft list`) or path/file.py:Class, with parameters in "
+            "brackets, as in 'parity-absolute(positions=128)'; or the folder of a model or a run.",
+        ),
+    ],
     given: Annotated[
         str,
         typer.Argument(metavar="INPUT", help="The input as the program reads it: 101, or 12+34."),
@@ -136,6 +143,8 @@ def _run(
 
 def show(display: RunDisplay, console: Console) -> None:
     """Print the stream, after every layer if it was traced, then outputs and result."""
+    from weft.interpreter.trace import plain
+
     for line in display.blocks(console.width):
         console.print(line, soft_wrap=True)
     console.print(f"outputs  {' '.join(str(plain(value)) for value in display.outputs)}")

@@ -14,14 +14,13 @@ from weft.cli.options import (
     Json,
     Out,
     Runs,
-    check_device,
+    check_places,
     new_console,
     new_table,
     print_full_width,
     print_json,
 )
 from weft.errors import WeftError
-from weft.files import output_folder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -83,8 +82,7 @@ def sweep_command(
     from weft.training.launch.sweep import read_sweep
     from weft.training.store import Run
 
-    output_folder(runs, option="--runs")
-    check_device(device)
+    check_places(runs, device)
     chosen = _executor(executor, jobs, devices or device)
     cells = read_sweep(file)
     if list_only:
@@ -208,10 +206,7 @@ def study_command(
     from weft.studies.results import collect
     from weft.training.callbacks import GOOD
 
-    for option, folder in (("--runs", runs), ("--out", out)):
-        if folder is not None:
-            output_folder(folder, option=option)
-    check_device(device)
+    check_places(runs, device, out)
     chosen = study(name).only(only or [])
     values = dict(_setting(text) for text in changes or [])
     if not report:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from weft.cli.options import MAX_COUNT, MAX_LENGTH, Json, Name, Seed, print_json
+from weft.cli.options import MAX_COUNT, Json, MaxLength, Name, Seed, print_json
 from weft.errors import WeftError
 from weft.files import output_folder
 from weft.interpreter.inputs import random_inputs, read_input_file
@@ -34,9 +34,7 @@ def traces_command(
     samples: Annotated[
         int, typer.Option("--samples", min=1, max=MAX_COUNT, help="How many inputs to draw.")
     ] = 1000,
-    max_length: Annotated[
-        int, typer.Option("--max-length", min=1, max=MAX_LENGTH, help="Maximum length of an input.")
-    ] = 20,
+    max_length: MaxLength = 20,
     seed: Seed = 0,
     show: Annotated[
         int,

@@ -16,14 +16,13 @@ from weft.cli.options import (
     Json,
     Out,
     Runs,
-    check_device,
+    check_places,
     new_console,
     new_table,
     print_full_width,
     print_json,
 )
-from weft.errors import WeftError
-from weft.files import output_folder
+from weft.errors import check_known
 
 if TYPE_CHECKING:
     from weft.studies.verdicts.verdict import Verdict
@@ -77,12 +76,9 @@ def verdict_command(
 
       weft verdict my_program.py:MyProgram --set length=8 --set longer=16
     """
-    if out is not None:
-        output_folder(out, option="--out")
-    output_folder(runs, option="--runs")
-    check_device(device)
-    if learn not in ("", "small", "paper"):
-        raise WeftError(f"there is no recipe '{learn}'", remedy="Give small or paper")
+    check_places(runs, device, out)
+    if learn:
+        check_known(learn, ("small", "paper"), f"there is no recipe '{learn}'")
     from weft.config import assignment
     from weft.studies.alta import REFERENCES
     from weft.studies.verdicts.report import write_verdict

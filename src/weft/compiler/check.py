@@ -209,8 +209,7 @@ def compare(
             if slot.is_head != (stage == "attended"):
                 continue
             mine = _codes(program, name, flat, slot, longest, model.config.dtype)
-            wrong = _wrong(program, name, codes, mine, owners, set(rows.tolist()))
-            for place in wrong:
+            for place in _wrong(program, name, codes, mine):
                 result.append(
                     _difference(program, expected, layer, name, place, codes, mine, owners)
                 )
@@ -248,14 +247,7 @@ def _ramps(program: Program, name: str, longest: int, dtype: str) -> list[Ramp] 
         return None
 
 
-def _wrong(
-    program: Program,
-    name: str,
-    expected: NDArray[Any],
-    found: NDArray[Any],
-    owners: NDArray[Any],
-    rows: set[int],
-) -> list[int]:
+def _wrong(program: Program, name: str, expected: NDArray[Any], found: NDArray[Any]) -> list[int]:
     """The places that differ. An undefined head output is never read, so it may hold anything."""
     if len(expected) != len(found):
         return [0] if len(found) else []

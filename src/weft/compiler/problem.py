@@ -5,32 +5,24 @@ A pass takes a `Problem` and returns the next one, with a note of what it did.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from weft.language.program import Head, Program, Variable
-from weft.language.ranges import OutOfRange, Range
+from weft.language.ranges import OutOfRange, PartialRange
 from weft.language.updates import Update
 
 
 @dataclass(frozen=True)
-class Reached(Range):
-    """The values of a range that can occur."""
-
-    whole: Range
+class Reached(PartialRange):
+    """The values of a range that can occur; no other is stored."""
 
     def store(self, value: Any) -> Any:
         stored = self.whole.store(value)
         if stored not in self.codes:
             raise OutOfRange(f"{stored!r} does not occur")
         return stored
-
-    def nearest(self, value: Any) -> Any:
-        return self.whole.nearest(value)
-
-    def describe(self) -> str:
-        return self.whole.describe()
 
 
 @dataclass(frozen=True)
@@ -75,12 +67,3 @@ def restricted(variable: Variable, values: frozenset[Any]) -> Variable:
     range_ = variable.range.whole if isinstance(variable.range, Reached) else variable.range
     kept = tuple(value for value in range_.values if value in values)
     return replace(variable, range=Reached(kept, whole=range_))
-
-
-def with_codes(problem: Problem, codes: Mapping[str, Sequence[int]]) -> Problem:
-    """The problem with only these values of each variable."""
-    kept = {}
-    for name, variable in problem.variables.items():
-        values = problem.program.variables[name].range.values
-        kept[name] = restricted(variable, frozenset(values[code] for code in codes[name]))
-    return replace(problem, variables=kept)

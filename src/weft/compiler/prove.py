@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from json import dumps
 from pathlib import Path
 
 from weft.compiler.build import Compiled
@@ -53,14 +54,22 @@ def prove_folder(folder: Path, name: str | None, find: Callable[[str], Program])
             f"the source of {about.name} has changed since the model was compiled",
             remedy="Compile it again, then prove it",
         )
-    proof = verify.prove(model, program, read_certificate(folder))
+    certificate = read_certificate(folder)
+    proof = verify.prove(model, program, certificate)
+    inputs = None if certificate.inputs is None else len(certificate.inputs)
+    text = output_format(program)
+    names = dumps(program.vocabulary.names)  # in Python, 0 and False are equal
     claims = {
-        "vocabulary": description.vocabulary == program.vocabulary.names,
-        "text format": description.text == output_format(program),
+        "the vocabulary in config.json is not that of the program": (
+            dumps(description.vocabulary) == names
+        ),
+        "the text format in config.json is not that of the program": description.text == text,
+        "config.json and certificate.json name different numbers of inputs": (
+            about.for_inputs == inputs
+        ),
     }
-    wrong = [name for name, holds in claims.items() if not holds]
+    wrong = [reason for reason, holds in claims.items() if not holds]
     if proof.proved and wrong:
-        reason = f"the {wrong[0]} in config.json is not that of the program"
-        proof = replace(proof, verdict="undecided", reason=reason)
+        proof = replace(proof, verdict="undecided", reason=wrong[0])
     record_verified(folder, f"{proof} ({proof.checked})")
     return proof

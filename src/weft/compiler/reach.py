@@ -9,7 +9,7 @@ small.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from weft.compiler.problem import Problem, restricted
@@ -18,7 +18,7 @@ from weft.interpreter.batched import run_batch
 from weft.language.diagrams import Diagram, Put
 from weft.language.frontend import deep_recursion
 from weft.language.program import Program, Variable
-from weft.language.ranges import Number, Range
+from weft.language.ranges import Number, PartialRange
 
 ROUNDS = 6
 """After this many iterations, a variable that still grows gets its entire range."""
@@ -112,29 +112,8 @@ def _grow_head(problem: Problem, name: str, values: dict[str, set[Any]]) -> None
 
 def _writable(name: str, final: Any, limited: Mapping[str, Variable], problem: Problem) -> set[Any]:
     """What a step can write, given the values that occur; not the ones it keeps."""
-    whole = {**limited, name: problem.program.variables[name]}
+    whole = problem.program.variables[name]
     # The old value is one that occurs; the new one may be any.
-    diagram = Diagram(name, final, _Mixed(whole, limited, name))
+    written = replace(whole, range=PartialRange(limited[name].range.values, whole.range))
+    diagram = Diagram(name, final, {**limited, name: written})
     return {put.value for _, put in diagram.ways(diagram.root) if isinstance(put, Put)}
-
-
-class _Mixed(dict[str, Variable]):
-    """Variables that occur, with the written one allowed to take values that did not occur yet."""
-
-    def __init__(
-        self, whole: Mapping[str, Variable], limited: Mapping[str, Variable], name: str
-    ) -> None:
-        super().__init__(limited)
-        self[name] = replace(
-            whole[name], range=_Growing(limited[name].range.values, whole[name].range)
-        )
-
-
-@dataclass(frozen=True)
-class _Growing(Range):
-    """A range whose edges are the values so far, and which stores any value of the whole."""
-
-    whole: Range
-
-    def store(self, value: Any) -> Any:
-        return self.whole.store(value)

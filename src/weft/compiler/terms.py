@@ -28,7 +28,7 @@ from weft.language.expressions import (
     show,
 )
 from weft.language.ranges import UNDEFINED, Categorical
-from weft.language.tables import truth
+from weft.language.tables import passing_values, truth
 from weft.weights.circuit import Sum, Unit, form
 from weft.weights.cubes import Cube, minimise
 
@@ -122,17 +122,11 @@ class Terms:
 
     def _single(self, name: str, node: Expression, held: bool) -> list[Conjunction]:
         """A test of one variable: the values that pass."""
-        passing = set()
-        known = self.variables[name].range.values
-        for value in known:
-            try:
-                if truth(evaluate(node, {name: value})) is held:
-                    passing.add(value)
-            except Exception:
-                continue
+        passing = passing_values(node, held, self.variables[name])
         if not passing:
             return []
-        return [Conjunction({name: frozenset(passing)} if len(passing) < len(known) else {})]
+        some = len(passing) < len(self.variables[name])
+        return [Conjunction({name: frozenset(passing)} if some else {})]
 
     def _compared(self, node: Expression, held: bool) -> Conjunction | None:
         """A comparison of integer sums, as threshold units; None if the test is not one."""
@@ -142,11 +136,8 @@ class Terms:
         if left is None or right is None:
             return None
         total = left.plus(right, -1).joined()
-        if not held:
-            opposite = _OPPOSITE[node.function]
-        else:
-            opposite = node.function
-        return Conjunction({}, (self._indicator(total, opposite, show(node)),))
+        compare = node.function if held else _OPPOSITE[node.function]
+        return Conjunction({}, (self._indicator(total, compare, show(node)),))
 
     def _indicator(self, total: Sum, function: Callable[..., Any], note: str) -> Sum:
         """1 if the sum compares with 0 as given, otherwise 0."""

@@ -25,6 +25,8 @@ from weft.crasp.expressions import (
     Subtract,
     Symbol,
 )
+from weft.crasp.loading import load
+from weft.crasp.parser import parse, read
 from weft.crasp.program import CraspProgram, Line
 from weft.crasp.reference import CraspRun, run
 
@@ -52,5 +54,8 @@ __all__ = [
     "Previous",
     "Subtract",
     "Symbol",
+    "load",
+    "parse",
+    "read",
     "run",
 ]

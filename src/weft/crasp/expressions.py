@@ -14,6 +14,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Literal
 
+from weft.errors import WeftError
+
 Operator = Literal["<", "<=", "==", "!=", ">=", ">"]
 Kind = Literal["Boolean", "count"]
 
@@ -32,6 +34,15 @@ class Periodic:
     residues: tuple[int, ...]
     name: str = ""
 
+    def __post_init__(self) -> None:
+        if self.period < 1:
+            raise WeftError(f"a period cannot be {self.period}", remedy="Give at least 1")
+        if self.residues != tuple(sorted(r for r in set(self.residues) if 0 <= r < self.period)):
+            raise WeftError(
+                f"the residues {self.residues} of period {self.period} are not ascending numbers "
+                f"from 0 to {self.period - 1}"
+            )
+
     def holds(self, position: int) -> bool:
         """Whether it holds at a position."""
         return position % self.period in self.residues
@@ -48,6 +59,10 @@ class Local:
 
     offsets: tuple[int, ...]
     name: str = ""
+
+    def __post_init__(self) -> None:
+        if self.offsets != tuple(sorted(set(self.offsets))) or min(self.offsets, default=0) < 0:
+            raise WeftError(f"the offsets {self.offsets} are not ascending numbers, 0 or more")
 
 
 # Boolean expressions

@@ -7,7 +7,8 @@ last Boolean line holds at the last position; the empty word is judged at the be
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -18,8 +19,11 @@ from weft.crasp.expressions import (
     Counting,
     Exists,
     Expression,
+    Integer,
     Kind,
     Local,
+    Maximum,
+    Minimum,
     Name,
     Not,
     Or,
@@ -33,6 +37,13 @@ from weft.crasp.expressions import (
 from weft.errors import WeftError, did_you_mean
 
 NEXT = "NEXT_"
+KEYWORDS = (
+    "program", "alphabet", "periodic", "local", "and", "or", "not", "exists", "previous", "min",
+    "max", "true", "false", "in", "MOD",
+)  # fmt: skip
+"""Words of the language, which cannot be names of lines or predicates."""
+MAX_DIGITS = 1000
+"""Digits of an integer constant, at most."""
 
 
 class ExpressionError(WeftError):
@@ -69,6 +80,12 @@ class CraspProgram:
 
     def __post_init__(self) -> None:
         self._check()
+
+    def __str__(self) -> str:
+        """The program as text, which `weft.crasp.parse` reads back."""
+        from weft.crasp.text import text
+
+        return text(self)
 
     @cached_property
     def kinds(self) -> Mapping[str, Kind]:
@@ -146,6 +163,7 @@ class CraspProgram:
             if not symbol or symbol.split() != [symbol]:
                 raise WeftError(f"'{symbol}' cannot be a symbol: it is empty or has white space")
         kinds: dict[str, Kind] = {}
+        names = {line.name for line in self.lines}
         for line in self.lines:
             if line.name in kinds:
                 raise ExpressionError(
@@ -157,8 +175,14 @@ class CraspProgram:
                     line.expression,
                     f"Use one of {', '.join(self.alphabet)}",
                 )
-            self._check_symbols(line)
-            kinds[line.name] = kind_of(line.expression, kinds, self._later(kinds))
+            if not line.name.startswith(NEXT) and (reason := why_not_a_name(line.name)):
+                raise ExpressionError(
+                    f"'{line.name}' cannot be the name of a line: {reason}",
+                    line.expression,
+                    "Use letters, digits and underscores",
+                )
+            self._check_parts(line)
+            kinds[line.name] = kind_of(line.expression, kinds, names)
             if line.name.startswith(NEXT) and kinds[line.name] != "Boolean":
                 raise ExpressionError(f"'{line.name}' must be Boolean", line.expression)
         if "Boolean" not in kinds.values():
@@ -167,21 +191,56 @@ class CraspProgram:
                 subject=self.name,
                 remedy="End with a comparison, such as accept := C == 0",
             )
+        self._check_predicates()
 
-    def _later(self, earlier: Mapping[str, Kind]) -> list[str]:
-        return [line.name for line in self.lines if line.name not in earlier]
-
-    def _check_symbols(self, line: Line) -> None:
+    def _check_parts(self, line: Line) -> None:
         for part in walk(line.expression):
             if isinstance(part, Symbol) and part.symbol not in self.alphabet:
                 raise ExpressionError(
                     f"'{part.symbol}' is not in the alphabet",
                     part,
-                    did_you_mean(part.symbol, list(self.alphabet)).capitalize(),
+                    _suggestion(part.symbol, self.alphabet),
+                )
+            if isinstance(part, (And, Or, Minimum, Maximum)) and len(part.operands) < 2:
+                raise ExpressionError("this takes at least two operands", part)
+            if isinstance(part, Integer) and abs(part.value) >= 10**MAX_DIGITS:
+                raise ExpressionError(f"the number has more than {MAX_DIGITS} digits", part)
+
+    def _check_predicates(self) -> None:
+        declared: dict[str, Periodic | Local] = {}
+        lines = {line.name for line in self.lines}
+        for predicate in (*self.periodics, *self.locals):
+            name = predicate.name
+            if not name:
+                continue
+            if reason := why_not_a_name(name):
+                raise WeftError(f"'{name}' cannot be the name of a predicate: {reason}")
+            if name in lines or declared.setdefault(name, predicate) != predicate:
+                raise WeftError(
+                    f"'{name}' is the name of a predicate and of something else",
+                    subject=self.name,
+                    remedy="Rename one of them",
                 )
 
 
-def kind_of(expression: Expression, kinds: Mapping[str, Kind], later: Sequence[str] = ()) -> Kind:
+def why_not_a_name(name: str) -> str:
+    """What is wrong with the name of a line or a predicate; empty if nothing is."""
+    if name in KEYWORDS:
+        return "it is a word of the language"
+    if name.startswith(("Q_", NEXT)):
+        return f"{name[: name.index('_') + 1]} is for symbols"
+    if re.fullmatch(r"[^\W\d]\w*", name) is None:
+        return "it has other characters, or begins with a digit" if name else "it is empty"
+    return ""
+
+
+def _suggestion(name: str, known: Collection[str]) -> str:
+    """A sentence with a similar name, or with all that are known."""
+    sentence = did_you_mean(name, list(known))
+    return sentence[:1].upper() + sentence[1:]
+
+
+def kind_of(expression: Expression, kinds: Mapping[str, Kind], later: Collection[str] = ()) -> Kind:
     """The kind of an expression, after checking the kinds of all its parts.
 
     Args:
@@ -192,13 +251,13 @@ def kind_of(expression: Expression, kinds: Mapping[str, Kind], later: Sequence[s
     if isinstance(expression, Name):
         if expression.name in kinds:
             return kinds[expression.name]
-        if expression.name in later:
+        if expression.name in later:  # or in this line itself
             what = f"'{expression.name}' is used before it is defined"
             raise ExpressionError(what, expression, "Move its definition up")
         raise ExpressionError(
             f"'{expression.name}' is not defined",
             expression,
-            did_you_mean(expression.name, list(kinds)).capitalize(),
+            _suggestion(expression.name, list(kinds)),
         )
     for position, inside in enumerate(operands(expression)):
         wanted = _wanted(expression, position)

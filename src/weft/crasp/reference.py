@@ -47,14 +47,11 @@ class CraspRun:
         word: the symbols.
         values: by line, a value for the begin symbol and one per position.
         accepted: whether the last Boolean line holds at the last position.
-        allowed: for the begin symbol and each position, the symbols a whose `NEXT_a` holds there,
-            in the order of the alphabet.
     """
 
     word: tuple[str, ...]
     values: Mapping[str, tuple[int, ...]]
     accepted: bool
-    allowed: tuple[tuple[str, ...], ...] = ()
 
 
 def run(program: CraspProgram, word: str | Sequence[str]) -> CraspRun:
@@ -73,12 +70,25 @@ def run(program: CraspProgram, word: str | Sequence[str]) -> CraspRun:
         values[line.name] = tuple(
             evaluate(line.expression, i, symbols, values) for i in range(len(symbols) + 1)
         )
-    following = program.next_symbols
-    allowed = tuple(
-        tuple(a for a in program.alphabet if a in following and values[following[a]][i])
-        for i in range(len(symbols) + 1)
+    return CraspRun(symbols, values, bool(values[program.accepting][-1]))
+
+
+def allowed_next(program: CraspProgram, result: CraspRun) -> tuple[tuple[str, ...], ...]:
+    """The symbols a whose line `NEXT_a` holds, at the begin symbol and at each position.
+
+    Example:
+        >>> from weft.crasp import Not, CraspProgram, Line, Symbol
+        >>> a = Symbol("a")
+        >>> alternate = CraspProgram(("a", "b"), (Line("NEXT_a", Not(a)), Line("NEXT_b", a)))
+        >>> allowed_next(alternate, run(alternate, "ab"))
+        (('a',), ('b',), ('a',))
+    """
+    lines = program.next_symbols
+    symbols = [symbol for symbol in program.alphabet if symbol in lines]
+    return tuple(
+        tuple(symbol for symbol in symbols if result.values[lines[symbol]][i])
+        for i in range(len(result.word) + 1)
     )
-    return CraspRun(symbols, values, bool(values[program.accepting][-1]), allowed)
 
 
 def evaluate(

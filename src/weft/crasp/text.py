@@ -7,7 +7,6 @@ Counts are written with their indices, `#[j <= i] Q_a(j)`: the index is `i` outs
 from __future__ import annotations
 
 import re
-import textwrap
 from collections.abc import Iterable
 
 from weft.crasp.expressions import (
@@ -35,7 +34,7 @@ from weft.crasp.expressions import (
 from weft.crasp.program import NEXT, CraspProgram
 
 WIDTH = 88
-"""Columns of a comment, at most; of a definition, if it can be broken at `and` or `or`."""
+"""A longer definition is broken at `and` or `or`."""
 
 WORD = re.compile(r"\w+")
 TITLE = re.compile(r"[\w.+*-]+")
@@ -87,17 +86,8 @@ def _quoted(given: str) -> str:
 
 def _header(program: CraspProgram) -> Iterable[str]:
     """Everything before the first definition."""
-    for number, paragraph in enumerate(program.about.split("\n\n") if program.about else ()):
-        if number:
-            yield "//"
-        yield from textwrap.wrap(
-            paragraph,
-            WIDTH,
-            initial_indent="// ",
-            subsequent_indent="// ",
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
+    if program.about:
+        yield from (f"// {line}" if line else "//" for line in program.about.split("\n"))
     if program.name:
         bare = TITLE.fullmatch(program.name)
         yield f"program {program.name if bare else _quoted(program.name)}"

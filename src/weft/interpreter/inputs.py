@@ -42,14 +42,7 @@ def read_inputs(program: Program, inputs: Inputs) -> list[Sequence[Any]]:
 
 def with_input_number(error: WeftError, index: int | None) -> WeftError:
     """The error with the number of the input that it is about."""
-    if index is None:
-        return error
-    return WeftError(
-        f"input {index}: {error.what}",
-        subject=error.subject,
-        where=error.where,
-        remedy=error.remedy,
-    )
+    return error if index is None else error.revised(what=f"input {index}: {error.what}")
 
 
 def read_input_file(path: Path) -> list[str]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, NoReturn
 
-from weft.errors import Location, WeftError, did_you_mean
+from weft.errors import Location, WeftError, unknown_name
 from weft.interpreter.failures import StepError, no_layers, not_halted, undefined_read
 from weft.interpreter.inputs import read_input, with_input_number
 from weft.interpreter.trace import Layer, Run, Trace, halting_times, read_state
@@ -309,12 +309,9 @@ class StepState(StateObject):
 
 
 def _unknown(content: StateContent, name: str) -> WeftError:
-    return WeftError(
-        f"there is no variable '{name}'",
-        subject=f"{content.program.name}.step",
-        where=_caller(),
-        remedy=did_you_mean(name, list(content.values)).capitalize(),
-    )
+    subject = f"{content.program.name}.step"
+    what = f"there is no variable '{name}'"
+    return unknown_name(what, name, content.values, subject=subject, where=_caller())
 
 
 def _last_write(program: Program, state: dict[str, Any], name: str) -> Location | None:

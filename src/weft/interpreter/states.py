@@ -81,14 +81,6 @@ class StateSet:
         codes = np.array(rows, np.int32).reshape(len(rows), len(tables))
         return cls(variables, codes, np.ones(len(rows), np.int64)).project(variables)
 
-    @classmethod
-    def merged(cls, parts: Sequence[StateSet]) -> StateSet:
-        """The union of state sets over the same variables; counts are added."""
-        variables = parts[0].variables
-        codes = np.concatenate([part.codes for part in parts])
-        counts = np.concatenate([part.counts for part in parts])
-        return cls(variables, codes, counts).project(variables)
-
     def __len__(self) -> int:
         return len(self.counts)
 

@@ -47,9 +47,9 @@ class Layer:
         """The layer as plain values; the stream before it is the one after the previous layer."""
         variables = self.program.variables
         return {
-            "attended": _plain(self.attended),
-            "after": _plain(self.after),
-            "selected": _plain(self.selected),
+            "attended": plain(self.attended),
+            "after": plain(self.after),
+            "selected": plain(self.selected),
             "fired": [
                 [rule.show(variables) for rule in rules if not rule.is_reset]
                 for rules in self.fired
@@ -74,7 +74,7 @@ class Trace:
     def to_json(self) -> dict[str, Any]:
         """The trace as plain values."""
         return {
-            "start": _plain(self.start),
+            "start": plain(self.start),
             "halted": list(self.halted),
             "layers": [layer.to_json() for layer in self.layers],
         }
@@ -121,10 +121,10 @@ class Run:
             "version": VERSION,
             "program": self.program.name,
             "input": [str(token) for token in self.tokens],
-            "outputs": _plain(self.outputs),
-            "result": _plain(self.result),
+            "outputs": plain(self.outputs),
+            "result": plain(self.result),
             "layers": self.layers,
-            "stream": _plain(self.stream),
+            "stream": plain(self.stream),
         }
         return values if self.trace is None else {**values, "trace": self.trace.to_json()}
 
@@ -196,16 +196,16 @@ def _cell(variable: Variable, value: Any) -> Cell:
     return value  # type: ignore[no-any-return]
 
 
-def _plain(value: Any) -> Any:
-    """A value as JSON has it."""
+def plain(value: Any) -> Any:
+    """A value for JSON: sets as sorted lists, undefined as null."""
     if value is UNDEFINED:
         return None
-    if isinstance(value, frozenset):
+    if isinstance(value, (frozenset, set)):
         return sorted(value)
     if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
+        return [plain(item) for item in value]
     if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): plain(item) for key, item in value.items()}
     return value if isinstance(value, (str, int, float, bool)) or value is None else str(value)
 
 

@@ -234,12 +234,8 @@ def declare_var(
 ) -> VariableDeclaration:
     """`var`, with the place it was written."""
     if not _whole(n) or n < 1:
-        raise WeftError(
-            f"a variable needs at least one value, not {n!r}",
-            subject=where.owner,
-            where=where,
-            remedy="Give the number of its values, as in weft.var(2)",
-        )
+        what = f"a variable needs at least one value, not {n!r}"
+        raise _wrong(what, where, "Give the number of its values, as in weft.var(2)")
     return VariableDeclaration(ranges.categorical(int(n)), token, position, default, where)
 
 
@@ -247,22 +243,14 @@ def declare_number(
     buckets: Any, token: Any, position: Any, default: Any, where: Location
 ) -> VariableDeclaration:
     """`number`, with the place it was written."""
+    remedy = "List the values it is read as, as in weft.number([0, 0.5, 1])"
     try:
         listed = [float(bucket) for bucket in buckets]
     except (TypeError, ValueError):
-        raise WeftError(
-            f"{buckets!r} is not a list of buckets",
-            subject=where.owner,
-            where=where,
-            remedy="List the values it is read as, as in weft.number([0, 0.5, 1])",
-        ) from None
+        raise _wrong(f"{buckets!r} is not a list of buckets", where, remedy) from None
     if not listed or not all(math.isfinite(bucket) for bucket in listed):
-        raise WeftError(
-            "a number needs at least one bucket, and all of them finite",
-            subject=where.owner,
-            where=where,
-            remedy="List the values it is read as, as in weft.number([0, 0.5, 1])",
-        )
+        what = "a number needs at least one bucket, and all of them finite"
+        raise _wrong(what, where, remedy)
     return VariableDeclaration(ranges.number(listed), token, position, default, where)
 
 
@@ -270,30 +258,17 @@ def declare_subset(
     n: Any, sets: Any, token: Any, position: Any, default: Any, where: Location
 ) -> VariableDeclaration:
     """`subset`, with the place it was written."""
+    remedy = "List the sets it may hold, as in weft.subset(3, [{0}, {1, 2}])"
     try:
         range_ = ranges.subset(int(n), sets)
     except (TypeError, ValueError):
-        raise WeftError(
-            f"{sets!r} are not sets of numbers below {n!r}",
-            subject=where.owner,
-            where=where,
-            remedy="List the sets it may hold, as in weft.subset(3, [{0}, {1, 2}])",
-        ) from None
+        raise _wrong(f"{sets!r} are not sets of numbers below {n!r}", where, remedy) from None
     if not range_.values:
-        raise WeftError(
-            "a set variable needs at least one set",
-            subject=where.owner,
-            where=where,
-            remedy="List the sets it may hold, as in weft.subset(3, [{0}, {1, 2}])",
-        )
+        raise _wrong("a set variable needs at least one set", where, remedy)
     for chosen in range_.values:
         if not all(_whole(item) and 0 <= item < n for item in chosen):  # type: ignore[union-attr]
-            raise WeftError(
-                f"the set {ranges.show_value(chosen)} is not a subset of 0..{n - 1}",
-                subject=where.owner,
-                where=where,
-                remedy="Enlarge n, or correct the set",
-            )
+            what = f"the set {ranges.show_value(chosen)} is not a subset of 0..{n - 1}"
+            raise _wrong(what, where, "Enlarge n, or correct the set")
     return VariableDeclaration(range_, token, position, default, where)
 
 
@@ -306,14 +281,14 @@ def declare_attend(
     except TypeError:
         chosen = frozenset([None])
     if chosen is not None and (not chosen or not all(_whole(offset) for offset in chosen)):
-        raise WeftError(
-            f"relative offsets are whole numbers, not {offsets!r}",
-            subject=where.owner,
-            where=where,
-            remedy="-1 is the left neighbour, 1 the right one; relative= takes several, as {-1, 0}",
-        )
+        remedy = "-1 is the left neighbour, 1 the right one; relative= takes several, as {-1, 0}"
+        raise _wrong(f"relative offsets are whole numbers, not {offsets!r}", where, remedy)
     return HeadDeclaration(query, key, value, chosen, output, where)
 
 
 def _whole(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _wrong(what: str, where: Location, remedy: str) -> WeftError:
+    return WeftError(what, subject=where.owner, where=where, remedy=remedy)

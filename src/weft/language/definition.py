@@ -11,7 +11,7 @@ import linecache
 from types import FunctionType, MappingProxyType
 from typing import Any
 
-from weft.errors import Location, WeftError, did_you_mean
+from weft.errors import Location, WeftError, check_known, did_you_mean
 from weft.language.declare import (
     Declaration,
     HaltDeclaration,
@@ -397,14 +397,13 @@ def check_step(owner: str, definition: Definition, step: Any) -> None:
     for access in uses(step, 0):
         if isinstance(access, Escape):
             raise escape_error(owner, access)
-        if access.name not in definition.variables:
-            known = list(definition.variables)
-            raise WeftError(
-                f"there is no variable '{access.name}'",
-                subject=f"{owner}.step",
-                where=access.where,
-                remedy=did_you_mean(access.name, known).capitalize(),
-            )
+        check_known(
+            access.name,
+            definition.variables,
+            f"there is no variable '{access.name}'",
+            subject=f"{owner}.step",
+            where=access.where,
+        )
         if access.writes and definition.variables[access.name].is_head:
             raise head_write_error(owner, access.name, access.where)
 
@@ -423,9 +422,6 @@ def _vocabulary(owner: str, declared: dict[str, Declaration], tokens: Any) -> Vo
     try:
         return vocabulary(tokens)
     except WeftError as error:
-        raise WeftError(
-            error.what,
-            subject=f"{owner}.tokens",
-            where=attribute_location(owner, declared, "tokens"),
-            remedy=error.remedy or "List the tokens, as in tokens = ['a', 'b']",
-        ) from None
+        where = attribute_location(owner, declared, "tokens")
+        remedy = error.remedy or "List the tokens, as in tokens = ['a', 'b']"
+        raise error.revised(subject=f"{owner}.tokens", where=where, remedy=remedy) from None

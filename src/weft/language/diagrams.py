@@ -200,16 +200,20 @@ class Decision:
 
     # Reading
 
-    def size(self) -> int:
-        """The number of nodes."""
+    def _reached(self) -> Iterator[int]:
+        """Every node below the root, once."""
         seen: set[int] = set()
-        stack = [self.root]
-        while stack:
-            node = stack.pop()
+        waiting = [self.root]
+        while waiting:
+            node = waiting.pop()
             if node not in seen:
                 seen.add(node)
-                stack.extend(self._content[node] if self._levels[node] != BOTTOM else ())
-        return len(seen)
+                waiting.extend(self._content[node] if self._levels[node] != BOTTOM else ())
+                yield node
+
+    def size(self) -> int:
+        """The number of nodes."""
+        return sum(1 for _ in self._reached())
 
     def edges(self, node: int) -> dict[int, tuple[Any, ...]]:
         """The child nodes, each with the values that lead to it; failures are left out."""
@@ -222,16 +226,9 @@ class Decision:
 
     def results(self) -> Iterator[Any]:
         """Each result that occurs in some state, once; includes `FAILED` if the step can fail."""
-        seen: set[int] = set()
-        waiting = [self.root]
-        while waiting:
-            node = waiting.pop()
-            if node not in seen:
-                seen.add(node)
-                if self._levels[node] == BOTTOM:
-                    yield self._content[node]
-                else:
-                    waiting.extend(self._content[node])
+        for node in self._reached():
+            if self._levels[node] == BOTTOM:
+                yield self._content[node]
 
     def at(self, state: Mapping[str, Any]) -> Any:
         """The result in a state."""

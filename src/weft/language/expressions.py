@@ -15,6 +15,7 @@ import operator
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, Final
 
 from weft.errors import Location
@@ -30,24 +31,21 @@ class Expression:
         return show(self)
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Constant(Expression):
     """A Python object."""
 
-    __slots__ = ("value",)
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
+    value: Any
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Read(Expression):
     """The value of a variable when the step begins."""
 
-    __slots__ = ("variable",)
-
-    def __init__(self, variable: str) -> None:
-        self.variable = variable
+    variable: str
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Apply(Expression):
     """A function of the values of its arguments.
 
@@ -55,40 +53,27 @@ class Apply(Expression):
     it looks at it: a piece of Python that was tabulated as a whole reads what it reads.
     """
 
-    __slots__ = ("arguments", "function", "lazy", "where")
-
-    def __init__(
-        self,
-        function: Callable[..., Any],
-        arguments: tuple[Expression, ...],
-        where: Location | None = None,
-        lazy: bool = False,
-    ) -> None:
-        self.function = function
-        self.arguments = arguments
-        self.where = where
-        self.lazy = lazy
+    function: Callable[..., Any]
+    arguments: tuple[Expression, ...]
+    where: Location | None = None
+    lazy: bool = False
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Choice(Expression):
     """`then` if the test is true, else `otherwise`; the other side is not evaluated."""
 
-    __slots__ = ("otherwise", "test", "then")
-
-    def __init__(self, test: Expression, then: Expression, otherwise: Expression) -> None:
-        self.test = test
-        self.then = then
-        self.otherwise = otherwise
+    test: Expression
+    then: Expression
+    otherwise: Expression
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Written(Expression):
     """A value as it was assigned to a variable, with the line that assigned it."""
 
-    __slots__ = ("value", "where")
-
-    def __init__(self, value: Expression, where: Location) -> None:
-        self.value = value
-        self.where = where
+    value: Expression
+    where: Location
 
 
 class Failure(Exception):
@@ -222,6 +207,14 @@ class Expressions:
         """Python's `left or right`."""
         return self.choice(left, left, right)
 
+    def on_path(
+        self, path: tuple[tuple[Expression, bool], ...], node: Expression, otherwise: Expression
+    ) -> Expression:
+        """A node if every test of a path has its outcome, something else if not."""
+        for test, held in reversed(path):
+            node = self.choice(test, *((node, otherwise) if held else (otherwise, node)))
+        return node
+
 
 def literals(test: Expression, held: bool) -> tuple[tuple[Expression, bool], ...]:
     """The tests that must all come out as given for this one to; `a and b` is two of them."""
@@ -294,9 +287,14 @@ def walk(*roots: Expression) -> Iterator[Expression]:
             stack.extend(reversed(children(node)))
 
 
+def read_nodes(*roots: Expression) -> list[Read]:
+    """The nodes that read a variable, in the order of `walk`."""
+    return [node for node in walk(*roots) if isinstance(node, Read)]
+
+
 def reads(*roots: Expression) -> list[str]:
     """The variables that an expression depends on, in the order of the source."""
-    return [node.variable for node in walk(*roots) if isinstance(node, Read)]
+    return [node.variable for node in read_nodes(*roots)]
 
 
 def evaluate(node: Expression, state: Mapping[str, Any], memo: dict[int, Any] | None = None) -> Any:

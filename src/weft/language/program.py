@@ -346,4 +346,4 @@ def _token_number(program: Program, token: Any, position: int) -> int:
         return program.vocabulary.number(token)
     except WeftError as error:
         what = f"position {position}: {error.what}"
-        raise WeftError(what, subject=program.name, remedy=error.remedy) from None
+        raise error.revised(what=what, subject=program.name) from None

@@ -136,6 +136,22 @@ class Subset(Range):
         return _shorten([show_value(chosen) for chosen in self.values])
 
 
+@dataclass(frozen=True)
+class PartialRange(Range):
+    """Some values of a range; what is stored may still be any value of the whole."""
+
+    whole: Range
+
+    def store(self, value: Any) -> Value:
+        return self.whole.store(value)
+
+    def nearest(self, value: Any) -> Value:
+        return self.whole.nearest(value)
+
+    def describe(self) -> str:
+        return self.whole.describe()
+
+
 def show_value(value: Any) -> str:
     """A value as people write it: sets in order, numbers without a trailing zero."""
     if isinstance(value, frozenset):

@@ -128,10 +128,7 @@ class RuleSet:
 
     @cached_property
     def _by_old(self) -> dict[tuple[str, Any], list[Rule]]:
-        index: dict[tuple[str, Any], list[Rule]] = {}
-        for rule in self._rules:
-            index.setdefault((rule.variable, rule.old), []).append(rule)
-        return index
+        return by_old_value(self._rules)
 
     def _fired_resets(self, state: Mapping[str, Any]) -> Iterator[Rule]:
         for rule in self.resets:
@@ -172,11 +169,16 @@ class RuleSet:
 
     def overlaps(self) -> Iterator[tuple[Rule, Rule]]:
         """Pairs of rules of one variable that hold together in some state."""
-        groups: dict[tuple[str, Any], list[Rule]] = {}
-        for rule in self:
-            groups.setdefault((rule.variable, rule.old), []).append(rule)
-        for rules in groups.values():
+        for rules in by_old_value(self).values():
             yield from _overlaps(rules, frozenset())
+
+
+def by_old_value(rules: Iterable[Rule]) -> dict[tuple[str, Any], list[Rule]]:
+    """Rules by variable and old value; rules of different groups never hold together."""
+    groups: dict[tuple[str, Any], list[Rule]] = {}
+    for rule in rules:
+        groups.setdefault((rule.variable, rule.old), []).append(rule)
+    return groups
 
 
 def _overlaps(rules: list[Rule], tested: frozenset[str]) -> Iterator[tuple[Rule, Rule]]:
@@ -213,7 +215,7 @@ class DerivedRules(RuleSet):
     def __iter__(self) -> Iterator[Rule]:
         for diagram in self.diagrams:
             for path in diagram.paths():
-                yield _rule(diagram.target, path)
+                yield rule_of(diagram.target, path)
         yield from self.resets
 
     def __len__(self) -> int:
@@ -225,10 +227,11 @@ class DerivedRules(RuleSet):
 
     def transitions(self, state: Mapping[str, Any]) -> tuple[Rule, ...]:
         result = ((diagram.target, diagram.find(state)) for diagram in self.diagrams)
-        return tuple(_rule(target, path) for target, path in result if path is not None)
+        return tuple(rule_of(target, path) for target, path in result if path is not None)
 
 
-def _rule(target: str, path: DiagramPath) -> Rule:
+def rule_of(target: str, path: DiagramPath) -> Rule:
+    """The rule that a path through the diagram of a variable stands for."""
     *guard, (_, (old,)) = path.guard
     return Rule(tuple(guard), target, old, path.result.value, path.result.where)
 
@@ -268,9 +271,7 @@ def expand(program: Program) -> RuleSet:
                 ],
             )
     except WeftError as error:
-        raise WeftError(
-            error.what, subject=program.name, where=error.where, remedy=error.remedy
-        ) from None
+        raise error.revised(subject=program.name) from None
     except RecursionError:
         raise WeftError(
             "its updates are nested too deeply to be expanded into rules",

@@ -68,13 +68,6 @@ def state_name(node: ast.AST, state: str) -> str | None:
     return None
 
 
-def accesses(function: Any, parameter: int) -> Iterator[Access]:
-    """Every access to the state that is passed as the given parameter, helpers' included."""
-    for use in uses(function, parameter):
-        if isinstance(use, Access):
-            yield use
-
-
 def uses(function: Any, parameter: int) -> Iterator[Access | Escape]:
     """Everything that a function does with the state passed as the given parameter."""
     yield from _uses(function, parameter, set())

@@ -61,7 +61,4 @@ def initial_stream(program: Program, tokens: list[int]) -> Stream:
             }
         )
     except WeftError as error:
-        subject = f"{program.name}.{error.subject}"
-        raise WeftError(
-            error.what, subject=subject, where=error.where, remedy=error.remedy
-        ) from None
+        raise error.revised(subject=f"{program.name}.{error.subject}") from None

@@ -24,10 +24,10 @@ from weft.language.expressions import (
     Read,
     Written,
     evaluate,
+    read_nodes,
     reads,
     show,
     value_key,
-    walk,
 )
 from weft.language.program import Variable
 from weft.language.ranges import UNDEFINED
@@ -122,7 +122,7 @@ class Tables:
         tables = [self.of(argument) for argument in node.arguments]
         if math.prod(table.codes for table in tables) <= LIMIT:
             return self._tabulate(node, node.arguments)
-        variables = tuple(_read_nodes(node))
+        variables = tuple(read_nodes(node))
         count = math.prod(self.of(variable).codes for variable in variables)
         if count > LIMIT:
             raise self.too_large(node, count)
@@ -181,5 +181,13 @@ def truth(value: Any) -> bool | None:
         return None
 
 
-def _read_nodes(root: Expression) -> list[Read]:
-    return [node for node in walk(root) if isinstance(node, Read)]
+def passing_values(test: Expression, held: bool, variable: Variable) -> list[Any]:
+    """The values of a variable at which a test that reads it alone has an outcome."""
+    passing = []
+    for value in variable.range.values:
+        try:
+            if truth(evaluate(test, {variable.name: value})) is held:
+                passing.append(value)
+        except Exception:
+            continue  # the test fails there
+    return passing

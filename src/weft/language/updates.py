@@ -27,7 +27,7 @@ from weft.language.expressions import (
 )
 from weft.language.program import Variable
 from weft.language.ranges import UNDEFINED, OutOfRange, show_value
-from weft.language.tables import Tables, truth
+from weft.language.tables import Tables, passing_values
 
 if TYPE_CHECKING:
     from weft.language.frontend.machine import Effect
@@ -182,19 +182,8 @@ class Updates:
         """The values of the one variable that a test reads which give an outcome."""
         key = (id(test), held)
         if key not in self._outcomes:
-            self._outcomes[key] = self._find_passing(name, test, held)
+            self._outcomes[key] = passing_values(test, held, self.variables[name])
         return self._outcomes[key]
-
-    def _find_passing(self, name: str, test: Expression, held: bool) -> list[Any]:
-        passing = []
-        for value in self.variables[name].range.values:
-            try:
-                outcome = truth(evaluate(test, {name: value}))
-            except Exception:
-                continue
-            if outcome is held:
-                passing.append(value)
-        return passing
 
 
 @dataclass(frozen=True)
@@ -225,11 +214,8 @@ def never_succeeds(updates: Updates) -> StepFails | None:
     done = make.constant(None)
     steps: list[Expression] = []
     for effect in updates.effects:
-        node = make.apply(_discard, effect.node)
-        for test, held in reversed(effect.path):
-            node = make.choice(test, node, done) if held else make.choice(test, done, node)
-        steps.append(node)
-    steps += [make.apply(_Fits(updates.variables[n]), updates.values[n]) for n in updates.written]
+        steps.append(make.on_path(effect.path, make.apply(_discard, effect.node), done))
+    steps += [make.apply(Store(updates.variables[n]), updates.values[n]) for n in updates.written]
     try:
         with deep_recursion():
             always = fails_everywhere(make.apply(_discard, *steps), updates.variables)
@@ -243,13 +229,13 @@ def _discard(*_: Any) -> None:
 
 
 @dataclass(frozen=True)
-class _Fits:
-    """Whether a variable can hold a value; fails if not."""
+class Store:
+    """The value that a variable holds after an assignment, as an expression's function."""
 
     variable: Variable
 
-    def __call__(self, value: Any) -> None:
-        self.variable.range.store(value)
+    def __call__(self, value: Any) -> Any:
+        return self.variable.range.store(value)
 
     def __hash__(self) -> int:
         return hash(self.variable.name)

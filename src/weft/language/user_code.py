@@ -71,12 +71,8 @@ def encode_text(program: Program, text: str) -> list[Any]:
     except WeftError as error:
         if error.__cause__ is not None:
             raise
-        raise WeftError(  # what a program's own encode says of a text that it refuses
-            f"cannot read {_cut(text)!r}: {error.what}",
-            subject=error.subject or program.name,
-            where=error.where,
-            remedy=error.remedy,
-        ) from None
+        what = f"cannot read {_cut(text)!r}: {error.what}"  # the reason of the program's own encode
+        raise error.revised(what=what, subject=error.subject or program.name) from None
 
 
 def decode_stream(program: Program, stream: Stream) -> Any:
@@ -104,11 +100,8 @@ def sample_input(program: Program, rng: random.Random, length: int) -> list[Any]
     try:
         program.vocabulary.all_numbers(tokens)
     except WeftError as error:
-        raise WeftError(
-            f"its sample returns {_cut(repr(tokens))}: {error.what}",
-            subject=program.name,
-            remedy=error.remedy,
-        ) from None
+        what = f"its sample returns {_cut(repr(tokens))}: {error.what}"
+        raise error.revised(what=what, subject=program.name) from None
     return tokens
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from weft.errors import WeftError, did_you_mean
+from weft.errors import WeftError, check_known, unknown_name
 
 
 @dataclass(frozen=True)
@@ -38,10 +38,7 @@ class Vocabulary:
                 return self.numbers[token]
             except (KeyError, TypeError):
                 pass
-            known = [str(name) for name in self.names]
-            raise WeftError(
-                f"there is no token {token!r}", remedy=did_you_mean(str(token), known).capitalize()
-            )
+            raise unknown_name(f"there is no token {token!r}", str(token), map(str, self.names))
         try:
             number = operator.index(token)
         except TypeError:
@@ -86,10 +83,8 @@ class Vocabulary:
         return ("" if single and all(len(word) == 1 for word in written) else " ").join(written)
 
     def _named(self, word: str) -> Any:
-        if word in self._by_text:
-            return self._by_text[word]
-        suggestion = did_you_mean(word, list(self._by_text)).capitalize()
-        raise WeftError(f"there is no token '{word}'", remedy=suggestion)
+        check_known(word, self._by_text, f"there is no token '{word}'")
+        return self._by_text[word]
 
 
 def vocabulary(tokens: Sequence[Hashable] | int | None) -> Vocabulary:

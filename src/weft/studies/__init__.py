@@ -9,7 +9,7 @@ plotting       the style and palette of all figures
 
 from __future__ import annotations
 
-from weft.errors import WeftError, did_you_mean
+from weft.errors import check_known
 from weft.studies.explanation import RuleExplanation, explain, extract_rules
 from weft.studies.parity import PARITY
 from weft.studies.scan import SCAN
@@ -43,7 +43,5 @@ def study(name: str) -> Study:
         >>> study("parity").rows[0].paper["longer"]
         0.6
     """
-    if name not in STUDIES:
-        remedy = did_you_mean(name, list(STUDIES)).capitalize()
-        raise WeftError(f"there is no study '{name}'", remedy=remedy)
+    check_known(name, STUDIES, f"there is no study '{name}'")
     return STUDIES[name]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from weft.studies.reference_figures import Reference
+from weft.studies.study import Reference
 from weft.tasks import task
 
 SHARED: dict[str, Any] = {

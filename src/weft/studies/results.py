@@ -107,11 +107,6 @@ class Results:
     machines: tuple[str, ...]
     lines: tuple[Line, ...]
 
-    @property
-    def finished(self) -> int:
-        """How many runs have finished."""
-        return sum(status in GOOD for line in self.lines for status in line.statuses)
-
     def as_dict(self) -> dict[str, Any]:
         """The results as plain values."""
         return {**vars(self), "lines": [line.as_dict() for line in self.lines]}

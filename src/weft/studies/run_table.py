@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from weft.errors import WeftError, did_you_mean
+from weft.errors import check_known
 from weft.statistics import Mean, Share
 from weft.training.config import TrainingConfig
 from weft.training.store import Run
@@ -86,9 +86,8 @@ def sorted_rows(runs: Sequence[Run], key: str = "date") -> list[RunRow]:
     rows = [run_row(run) for run in runs]
     keyed = [({"date": row.date, "model": row.model, **row.run.values()}, row) for row in rows]
     known = sorted({one for values, _ in keyed for one in values})
-    if rows and name not in known:
-        remedy = did_you_mean(name, known).capitalize()
-        raise WeftError(f"no run has a value '{name}' to sort by", remedy=remedy)
+    if rows:
+        check_known(name, known, f"no run has a value '{name}' to sort by")
     there = [(values[name], row) for values, row in keyed if values.get(name) is not None]
     there.sort(key=lambda pair: _comparable(pair[0]), reverse=descending)
     return [row for _, row in there] + [row for v, row in keyed if v.get(name) is None]

@@ -3,6 +3,9 @@
 Rows are models, columns are splits of a task. A scale sets the size of the models and the length of
 training: `small` takes half an hour on one GPU, `paper` uses the paper's own settings. A cell of
 the table is one run per seed, in a folder named by its config, so an interrupted study resumes.
+
+What a paper reports for a single program is a `Reference`: data that stands beside the study it
+belongs to (`weft.studies.alta`). A verdict takes those that match its task.
 """
 
 from __future__ import annotations
@@ -13,7 +16,8 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from weft.config import override
-from weft.errors import WeftError, did_you_mean
+from weft.errors import check_known
+from weft.tasks import Task
 from weft.training.config import TrainingConfig
 from weft.training.launch.sweep import Cell
 
@@ -71,6 +75,30 @@ class Picture:
     axis: str = ""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Reference:
+    """Accuracies that a paper reports.
+
+    Attributes:
+        source: the paper, and the table or figure in it.
+        task: the task with the parameters of the paper.
+        stage: the stage of a verdict that it reports, such as `from traces`.
+        program: the program, without parameters.
+        accuracy: by split, between 0 and 1.
+    """
+
+    source: str
+    task: Task
+    stage: str
+    program: str
+    accuracy: Mapping[str, float]
+
+    def matches(self, task: Task, stage: str, program: str) -> bool:
+        """Whether it is about this task, stage and program."""
+        name = program.partition("(")[0].strip()
+        return (self.task, self.stage, self.program) == (task, stage, name)
+
+
 @dataclass(frozen=True)
 class Study:
     """A table of a paper, as runs.
@@ -107,9 +135,7 @@ class Study:
 
     def scale(self, name: str) -> Scale:
         """A scale by name."""
-        if name not in self.scales:
-            remedy = did_you_mean(name, list(self.scales)).capitalize()
-            raise WeftError(f"the study {self.name} has no scale '{name}'", remedy=remedy)
+        check_known(name, self.scales, f"the study {self.name} has no scale '{name}'")
         return self.scales[name]
 
     def cells(self, scale: str, given: Mapping[str, Any] = NOTHING) -> list[tuple[Row, Cell]]:
@@ -130,9 +156,7 @@ class Study:
         """The study with only the rows that have these labels; all rows if none are given."""
         known = sorted({label for row in self.rows for label in row.labels})
         for label in wanted:
-            if label not in known:
-                remedy = did_you_mean(label, known).capitalize()
-                raise WeftError(f"no row of {self.name} has the label '{label}'", remedy=remedy)
+            check_known(label, known, f"no row of {self.name} has the label '{label}'")
         places = {label: _place(self, label) for label in wanted}
         kept = [row for row in self.rows if _has(row, places)]
         return replace(self, rows=tuple(kept))

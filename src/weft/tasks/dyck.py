@@ -9,7 +9,6 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from weft.errors import WeftError
 from weft.tasks.arrays import Bools, Ints, within
 from weft.tasks.formats import END, Format, Pairs
 from weft.tasks.task import TRAIN, Split, Task, check_ascending, check_letters
@@ -55,11 +54,8 @@ class Dyck(Task):
         check_ascending(self, ("depth", 1), ("deeper", "depth"), ("longer", "length"))
         check_ascending(self, ("length", 2 * self.deeper), ("longer", self.length + 2))
         if len(self.brackets) % 2:
-            raise WeftError(
-                f"brackets is {self.brackets!r}",
-                subject=f"task {self.name}",
-                remedy="Give an opening and a closing one for each kind, as in ()[]",
-            )
+            remedy = "Give an opening and a closing one for each kind, as in ()[]"
+            raise self.error(f"brackets is {self.brackets!r}", remedy)
 
     @property
     def symbols(self) -> tuple[str, ...]:

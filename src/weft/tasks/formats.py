@@ -81,14 +81,11 @@ def continued(pairs: Pairs) -> Batch:
 
 def translated(pairs: Pairs) -> Batch:
     """The question for an encoder, the answer for a decoder."""
-    size, width = len(pairs.answer), pairs.answer.shape[1] + 1
-    answer = (pairs.answer, pairs.answer_lengths)
-    tokens, lengths = placed(width, [constant(START, size), answer])
-    targets, _ = placed(width, [answer, constant(END, size)])
+    tokens, targets, lengths = _shifted(pairs.answer, pairs.answer_lengths)
     return Batch(
         tokens=tokens,
         lengths=lengths,
-        targets=np.where(within(lengths, width), targets, -1),
+        targets=targets,
         axes=pairs.axes,
         source=pairs.question,
         source_lengths=pairs.question_lengths,
@@ -108,15 +105,19 @@ def concluded(pairs: Pairs) -> Batch:
 
 def next_symbols(pairs: Pairs) -> Batch:
     """A text for a language model that predicts which symbols may come next, from <start> on."""
-    size, width = len(pairs.question), pairs.question.shape[1] + 1
-    text = (pairs.question, pairs.question_lengths)
-    tokens, lengths = placed(width, [constant(START, size), text])
-    targets, _ = placed(width, [text, constant(END, size)])
-    inside = within(lengths, width)
+    tokens, targets, lengths = _shifted(pairs.question, pairs.question_lengths)
     return Batch(
         tokens=tokens,
         lengths=lengths,
-        targets=np.where(inside, targets, -1),
+        targets=targets,
         axes=pairs.axes,
-        legal=None if pairs.legal is None else pairs.legal & inside[..., None],
+        legal=None if pairs.legal is None else pairs.legal & (targets >= 0)[..., None],
     )
+
+
+def _shifted(text: Ints, text_lengths: Ints) -> tuple[Ints, Ints, Ints]:
+    """<start> and a text; as targets, the text and <end>; the number of either."""
+    size, width = len(text), text.shape[1] + 1
+    tokens, lengths = placed(width, [constant(START, size), (text, text_lengths)])
+    targets, _ = placed(width, [(text, text_lengths), constant(END, size)])
+    return tokens, np.where(within(lengths, width), targets, -1), lengths

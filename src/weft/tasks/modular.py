@@ -9,7 +9,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from weft.errors import WeftError
 from weft.tasks.arrays import Bools, Ints
 from weft.tasks.batch import Batch
 from weft.tasks.formats import MARK, Format, Pairs, concluded
@@ -64,11 +63,8 @@ class ModularAddition(Task):
         mirror = ~self._held.T if split == "mirrored" else self._held.T
         pairs = np.argwhere(self._held & mirror)
         if not len(pairs):
-            raise WeftError(
-                f"no pair is {split}",
-                subject=f"task {self.name}",
-                remedy="Make the task with a larger modulus, or another `held_out`",
-            )
+            remedy = "Make the task with a larger modulus, or another `held_out`"
+            raise self.error(f"no pair is {split}", remedy)
         return self._pairs(*pairs[rng.integers(0, len(pairs), size)].T)
 
     @cached_property

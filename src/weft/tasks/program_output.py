@@ -69,11 +69,8 @@ class ProgramOutput(Task):
             )
         low, high = self.lengths
         if not 1 <= low < high:
-            raise WeftError(
-                f"length is {low} and longer is {high}",
-                subject=f"task {self.name}",
-                remedy="Give at least 1 for the first, and more for the second",
-            )
+            remedy = "Give at least 1 for the first, and more for the second"
+            raise self.error(f"length is {low} and longer is {high}", remedy)
 
     @cached_property
     def made(self) -> Program:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Any
 
-from weft.errors import WeftError, did_you_mean
+from weft.errors import WeftError, check_known, unknown_name
 from weft.extensions import available, exists, find, kind_in_file, reference
 from weft.language.user_code import user_code
 from weft.programs import LIBRARY
@@ -59,11 +59,8 @@ def named(name: str) -> tuple[str, dict[str, Any]]:
     if is_task:
         return name.partition("(")[0].strip(), dict(parts.arguments)
     if not (parts.path in LIBRARY or exists("program", name)):
-        known = [*TASKS, *LIBRARY, *available("task"), *available("program")]
-        raise WeftError(
-            f"there is no task '{name}', and no program",
-            remedy=did_you_mean(name, known).capitalize(),
-        )
+        known = dict.fromkeys([*TASKS, *LIBRARY, *available("task"), *available("program")])
+        raise unknown_name(f"there is no task or program '{name}'", name, known)
     return ProgramOutput.name, own_parameters(name)
 
 
@@ -123,11 +120,6 @@ def task(name: str, **parameters: Any) -> Task:
     kind = task_class(name)
     known = [field.name for field in fields(kind)]
     for key in parameters:
-        if key not in known:
-            raise WeftError(
-                f"it has no parameter '{key}'",
-                subject=f"task {name}",
-                remedy=did_you_mean(key, known).capitalize(),
-            )
+        check_known(key, known, f"it has no parameter '{key}'", subject=f"task {name}")
     with user_code(f"task {name} cannot be made"):
         return kind(**parameters)

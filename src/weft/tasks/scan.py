@@ -15,7 +15,6 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from weft.errors import WeftError
 from weft.programs.scan import splits as scan_splits
 from weft.programs.scan.grammar import ACTIONS, WORDS, meaning
 from weft.tasks.arrays import Bools, Ints, taken
@@ -69,11 +68,9 @@ class Scan(Task):
         super().__post_init__()
         check_ascending(self, ("longest", 1))
         if self.longest >= LONGEST:
-            raise self._error(
-                f"longest is {self.longest}", f"Give less than {LONGEST}, the maximum"
-            )
+            raise self.error(f"longest is {self.longest}", f"Give less than {LONGEST}, the maximum")
         if not self.folder and self.split not in ("length", "jump", "turn-left"):
-            raise self._error(
+            raise self.error(
                 f"the split '{self.split}' is read from files",
                 "Give folder, which has tasks_train_simple.txt and tasks_test_simple.txt, or "
                 "mcd1.json and tasks.txt, or tasks_train_mcd1.txt and tasks_test_mcd1.txt",
@@ -158,9 +155,6 @@ class Scan(Task):
 
     def reference(self, tokens: tuple[str, ...]) -> tuple[str, ...]:
         return meaning(" ".join(tokens))
-
-    def _error(self, what: str, remedy: str) -> WeftError:
-        return WeftError(what, subject=f"task {self.name}", remedy=remedy)
 
 
 def _among(hashes: Hashes, known: Hashes) -> Bools:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from weft.errors import WeftError, did_you_mean
+from weft.errors import check_known
 from weft.statistics import Share
 from weft.tasks.arrays import Bools, Ints
 from weft.tasks.batch import Batch
@@ -44,11 +44,7 @@ def by_axis(batch: Batch, right: Bools, axis: str) -> dict[int, Share]:
         >>> [groups[ones].share for ones in (4, 5, 6, 7)]
         [1.0, 0.0, 1.0, 0.0]
     """
-    if axis not in batch.axes:
-        raise WeftError(
-            f"the examples have no axis '{axis}'",
-            remedy=did_you_mean(axis, list(batch.axes)).capitalize(),
-        )
+    check_known(axis, batch.axes, f"the examples have no axis '{axis}'")
     return group_by(batch.axes[axis], right)
 
 

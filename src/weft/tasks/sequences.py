@@ -11,7 +11,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from weft.errors import WeftError
 from weft.tasks.arrays import Ints, turned, within
 from weft.tasks.formats import Format, Pairs
 from weft.tasks.task import TRAIN, Split, Task, check_ascending, check_letters
@@ -45,11 +44,8 @@ class SequenceTask(Task):
         check_ascending(self, ("length", 1), ("longer", "length"))
         check_letters(self, "letters", 2)
         if self.unique and self.longer > len(self.letters):
-            raise WeftError(
-                f"{self.longer} letters cannot all differ",
-                subject=f"task {self.name}",
-                remedy=f"Give a longer of at most {len(self.letters)}, or more letters",
-            )
+            remedy = f"Give a longer of at most {len(self.letters)}, or more letters"
+            raise self.error(f"{self.longer} letters cannot all differ", remedy)
 
     @property
     def symbols(self) -> tuple[str, ...]:

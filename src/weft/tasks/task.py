@@ -22,7 +22,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from weft.config import check_types
-from weft.errors import WeftError, did_you_mean
+from weft.errors import WeftError, check_known
 from weft.extensions import file_reference
 from weft.tasks.arrays import Bools, joined, taken
 from weft.tasks.batch import Batch
@@ -98,17 +98,14 @@ class Task(ABC):
     def __post_init__(self) -> None:
         check_types(self, f"task {self.name}")
         if self.format not in self.formats:
-            raise WeftError(
-                f"it does not support the format '{self.format}'",
-                subject=f"task {self.name}",
-                remedy=f"Give one of: {', '.join(self.formats)}",
-            )
+            what = f"it does not support the format '{self.format}'"
+            raise self.error(what, f"Give one of: {', '.join(self.formats)}")
         if not 0 <= self.held_out < 1 or not (self.held_out or self.published):
-            raise WeftError(
-                f"held_out is {self.held_out}",
-                subject=f"task {self.name}",
-                remedy="Give a share between 0 and 1",
-            )
+            raise self.error(f"held_out is {self.held_out}", "Give a share between 0 and 1")
+
+    def error(self, what: str, remedy: str) -> WeftError:
+        """An error about this task, for a subclass to raise."""
+        return WeftError(what, subject=f"task {self.name}", remedy=remedy)
 
     # What a subclass defines
 
@@ -164,7 +161,7 @@ class Task(ABC):
 
     def batch(self, split: str, seed: int, step: int, size: int) -> Batch:
         """Training examples, the same ones for the same arguments, none of them held out."""
-        self._check_split(split)
+        self.check_split(split)
         drawn: list[Pairs] = []
         missing, rounds = size, 0
         while missing > 0:
@@ -182,7 +179,7 @@ class Task(ABC):
 
         A smaller test set is a prefix of a larger one.
         """
-        self._check_split(split)
+        self.check_split(split)
         pairs = self._distinct(TESTING, split, size, self.is_tested)
         if not len(pairs.question):
             raise self._nothing(split, "to test on", "Make the task with a larger `held_out`")
@@ -284,20 +281,12 @@ class Task(ABC):
             started = self.format == "next" and row[0] == START
             yield row[started : length - marked]
 
-    def _check_split(self, split: str) -> None:
-        if split not in self.splits:
-            raise WeftError(
-                f"it has no split '{split}'",
-                subject=f"task {self.name}",
-                remedy=did_you_mean(split, list(self.splits)).capitalize(),
-            )
+    def check_split(self, split: str) -> None:
+        """Raise a `WeftError` unless it has a split of this name."""
+        check_known(split, self.splits, f"it has no split '{split}'", subject=f"task {self.name}")
 
     def _nothing(self, split: str, purpose: str, remedy: str) -> WeftError:
-        return WeftError(
-            f"the split '{split}' has no examples {purpose}",
-            subject=f"task {self.name}",
-            remedy=remedy,
-        )
+        return self.error(f"the split '{split}' has no examples {purpose}", remedy)
 
 
 def _number(split: str) -> int:
@@ -308,25 +297,17 @@ def _number(split: str) -> int:
 # Checks of parameters beyond their types
 
 
-def check_ascending(task: Any, *steps: tuple[str, int | str]) -> None:
+def check_ascending(task: Task, *steps: tuple[str, int | str]) -> None:
     """Check that each named parameter is at least a number, or more than another parameter."""
     for name, bound in steps:
         low = getattr(task, bound) + 1 if isinstance(bound, str) else bound
         if getattr(task, name) < low:
             above = f", more than {bound}" if isinstance(bound, str) else ""
-            raise WeftError(
-                f"{name} is {getattr(task, name)}",
-                subject=f"task {task.name}",
-                remedy=f"Give at least {low}{above}",
-            )
+            raise task.error(f"{name} is {getattr(task, name)}", f"Give at least {low}{above}")
 
 
-def check_letters(task: Any, name: str, least: int) -> None:
+def check_letters(task: Task, name: str, least: int) -> None:
     """Check that a parameter lists at least `least` distinct characters."""
     letters = getattr(task, name)
     if len(letters) < least or len(set(letters)) < len(letters):
-        raise WeftError(
-            f"{name} is {letters!r}",
-            subject=f"task {task.name}",
-            remedy=f"Give at least {least} distinct characters",
-        )
+        raise task.error(f"{name} is {letters!r}", f"Give at least {least} distinct characters")

@@ -15,8 +15,7 @@ from weft.theory.minimal.generalisation import Generalisation, InputOutcome, gen
 from weft.theory.minimal.minimality import Minimality, Offence, is_minimal
 from weft.theory.minimal.minimise import Dropped, Minimal, minimal_program
 from weft.theory.minimal.observation import Observation, fired_resets, fired_rules, observe
-from weft.theory.minimal.predict import predict
-from weft.theory.minimal.prediction import Prediction
+from weft.theory.minimal.prediction import Prediction, predict
 from weft.theory.minimal.shortening import MinimalForms, minimal_forms, shortened
 from weft.theory.optimum.coordinatewise import Optimum, is_strict_coordinate_optimum
 

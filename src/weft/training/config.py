@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn
 
 from weft.config import content_hash, from_plain, frozen, require, to_plain, typed_fields
 from weft.errors import WeftError, did_you_mean
@@ -280,8 +280,7 @@ def _check(config: TrainingConfig) -> None:
     known = typed_fields(TransformerConfig)
     for key in config.model:
         if key not in known:
-            remedy = did_you_mean(key, list(known)).capitalize()
-            raise WeftError(f"a model has no '{key}'", subject="TrainingConfig", remedy=remedy)
+            refuse(f"a model has no '{key}'", did_you_mean(key, list(known)).capitalize())
     require(config.model, {key: known[key] for key in config.model}, "TrainingConfig: model")
     for key, (low, high) in BOUNDS.items():
         part, _, name = key.rpartition(".")
@@ -289,12 +288,13 @@ def _check(config: TrainingConfig) -> None:
         for number in value if isinstance(value, tuple) else (value,):
             if number is not None and not low <= number <= high:  # nan is in no range
                 bound = f"at most {high:,}" if number > high else f"at least {low:,}"
-                _refuse(f"{key} is {number:g}", f"It must be {bound}")
+                refuse(f"{key} is {number:g}", f"It must be {bound}")
     if not 0 <= config.ema < 1:
-        _refuse(f"ema is {config.ema:g}", "It is a decay, at least 0 and less than 1")
+        refuse(f"ema is {config.ema:g}", "It is a decay, at least 0 and less than 1")
     if not 0 < config.optimiser.lr < math.inf:
-        _refuse(f"optimiser.lr is {config.optimiser.lr:g}", "It must be above 0 and finite")
+        refuse(f"optimiser.lr is {config.optimiser.lr:g}", "It must be above 0 and finite")
 
 
-def _refuse(what: str, remedy: str) -> None:
+def refuse(what: str, remedy: str) -> NoReturn:
+    """Raise a `WeftError` about a config."""
     raise WeftError(what, subject="TrainingConfig", remedy=remedy)

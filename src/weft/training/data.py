@@ -23,7 +23,7 @@ from weft.errors import Location, WeftError
 from weft.models.config import TransformerConfig
 from weft.tasks import Batch, Task
 from weft.tasks.task import TRAIN
-from weft.training.config import TrainingConfig
+from weft.training.config import TrainingConfig, refuse
 from weft.training.distributed import Group
 
 if TYPE_CHECKING:
@@ -108,10 +108,9 @@ def tensors_of(batch: Batch, config: TransformerConfig, group: Group | None = No
 def check_rows(batch: Batch, group: Group) -> None:
     """Refuse packed batches with fewer rows than processes."""
     if not len(batch):
-        raise WeftError(
+        refuse(
             f"a packed batch has fewer rows than the {group.size} processes",
-            subject="TrainingConfig",
-            remedy="Make batch larger or pack smaller, or start fewer processes",
+            "Make batch larger or pack smaller, or start fewer processes",
         )
 
 

@@ -16,11 +16,10 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, nn
 
-from weft.errors import WeftError
 from weft.models.factory import Model, build_model
 from weft.models.transformer import Output
 from weft.tasks import Task, pack
-from weft.training.config import LabelSetLoss, TrainingConfig
+from weft.training.config import LabelSetLoss, TrainingConfig, refuse
 from weft.training.cuda_graphs import CapturedSteps
 from weft.training.data import Tensors, drawn, made_ahead, tensors_of
 from weft.training.distributed import Group, seed_process, sum_gradients
@@ -160,10 +159,9 @@ class Learner:
     def _capture(self) -> CapturedSteps:
         """Steps as CUDA graphs; learning rates must then be tensors."""
         if self.group.size > 1:
-            raise WeftError(
+            refuse(
                 "cuda_graphs does not work with several processes",
-                subject="TrainingConfig",
-                remedy="Set cuda_graphs=false, or start one process",
+                "Set cuda_graphs=false, or start one process",
             )
         make_capturable(self.optimisers, self.device)
         return CapturedSteps(self._advance, self._clear_gradients, self._begin_update)

@@ -26,7 +26,7 @@ from weft.tasks.task import TRAIN, VALIDATION
 from weft.training import checkpoint
 from weft.training.callbacks import Callback, Record
 from weft.training.checkpoint import RunState
-from weft.training.config import TrainingConfig
+from weft.training.config import TrainingConfig, refuse
 from weft.training.distributed import Group, SharedSignals, agreed
 from weft.training.evaluation import Predictions, evaluate, test_sets
 from weft.training.interrupts import Interrupts
@@ -328,8 +328,7 @@ def check_splits(config: TrainingConfig, task: Task) -> None:
     name = deciding_split(config)
     allowed = (None, VALIDATION, *(split for split in DEV_SPLITS if split in task.tested))
     if name not in allowed:
-        raise WeftError(
+        refuse(
             f"the split '{name}' is a test set, so it cannot decide when a run stops",
-            subject="TrainingConfig",
-            remedy=f"Set stop.split={TRAIN}, which uses a validation set",
+            f"Set stop.split={TRAIN}, which uses a validation set",
         )

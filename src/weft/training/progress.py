@@ -96,10 +96,11 @@ class Display(Callback):
             for extra in (
                 f"{_time(self.left(self.record))} left",
                 f"{self.record.tokens_per_second:,.0f} tokens/s",
-                f"{self.peak_share(self.record):.0%} of peak",
+                f"{self.peak_share(self.record):.0%} of peak FLOP/s",
             ):
-                if len("  ".join([*parts, extra])) <= width:
-                    parts.append(extra)
+                if len("  ".join([*parts, extra])) > width:
+                    break
+                parts.append(extra)
         return "  ".join(parts)
 
     def peak_share(self, record: Record) -> float:

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from weft.errors import WeftError
 from weft.extensions import check_versions
 from weft.models.config import TransformerConfig
 from weft.models.factory import Model, build_model
 from weft.models.init import initialise
 from weft.models.presets import preset
 from weft.tasks import Task, task
-from weft.training.config import TrainingConfig
+from weft.training.config import TrainingConfig, refuse
 from weft.training.distributed import Group
 from weft.training.learner import Learner
 
@@ -49,24 +48,18 @@ def in_program_tokens(config: TrainingConfig, given: Task) -> Task:
 def _check_supervision(config: TrainingConfig) -> None:
     """Refuse settings that this kind of supervision would ignore."""
     if config.pack and config.supervision.by != "answers":
-        raise WeftError(
-            f"supervision by {config.supervision.by} does not pack examples",
-            subject="TrainingConfig",
-            remedy="Leave pack out",
-        )
+        refuse(f"supervision by {config.supervision.by} does not pack examples", "Leave pack out")
     if config.pack and (config.torch_compile or config.cuda_graphs):
-        raise WeftError(
+        refuse(
             "packed batches have different numbers of rows: steps cannot be compiled or captured",
-            subject="TrainingConfig",
-            remedy="Leave pack out, or torch_compile and cuda_graphs",
+            "Leave pack out, or torch_compile and cuda_graphs",
         )
     supervision = config.supervision
     for key in ("l1", "init_at_states"):
         if getattr(supervision, key) and supervision.by != "traces":
-            raise WeftError(
+            refuse(
                 f"supervision by {supervision.by} ignores supervision.{key}",
-                subject="TrainingConfig",
-                remedy=f"Leave supervision.{key} out, or set supervision.by=traces",
+                f"Leave supervision.{key} out, or set supervision.by=traces",
             )
 
 
@@ -75,10 +68,9 @@ def program_of(config: TrainingConfig) -> Program:
     from weft.programs import program
 
     if not config.supervision.program:
-        raise WeftError(
+        refuse(
             f"supervision by {config.supervision.by} needs a program",
-            subject="TrainingConfig",
-            remedy="Name one, as in supervision.program=parity",
+            "Name one, as in supervision.program=parity",
         )
     return program(config.supervision.program)
 
@@ -105,10 +97,9 @@ def model_config(config: TrainingConfig, task: Task) -> TransformerConfig:
     result = preset(config.preset, **{**values, **defaults, **config.model})
     for key, needed in (("vocabulary", len(task.vocabulary)), ("outputs", task.outputs)):
         if getattr(result, key) < needed:
-            raise WeftError(
+            refuse(
                 f"model.{key} is {getattr(result, key)}, but {task.called} has {needed}",
-                subject="TrainingConfig",
-                remedy=f"Leave model.{key} out",
+                f"Leave model.{key} out",
             )
     return result
 
@@ -116,18 +107,15 @@ def model_config(config: TrainingConfig, task: Task) -> TransformerConfig:
 def _check_recurrent(config: TrainingConfig) -> None:
     """Refuse what only a Transformer has; the model's config refuses the rest."""
     if config.supervision.by != "answers":
-        raise WeftError(
+        refuse(
             f"an LSTM has no layers to supervise by {config.supervision.by}",
-            subject="TrainingConfig",
-            remedy="Leave supervision out",
+            "Leave supervision out",
         )
     for name in ("initial", "torch_compile", "pack"):
         default = next(entry.default for entry in fields(config) if entry.name == name)
         if getattr(config, name) != default:
-            raise WeftError(
-                f"{name} is for a Transformer, and model.architecture is lstm",
-                subject="TrainingConfig",
-                remedy=f"Leave {name} out",
+            refuse(
+                f"{name} is for a Transformer, and model.architecture is lstm", f"Leave {name} out"
             )
 
 
@@ -135,10 +123,9 @@ def _digits(task: Task) -> tuple[int, ...]:
     """The tokens of a task that are digits, for abacus positions."""
     digits = tuple(n for n, token in enumerate(task.vocabulary) if token in DIGITS)
     if not digits:
-        raise WeftError(
+        refuse(
             f"abacus encodes the places of digits, and {task.name} has no digits",
-            subject="TrainingConfig",
-            remedy="Choose another model.position",
+            "Choose another model.position",
         )
     return digits
 

@@ -12,12 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 
 from weft.errors import WeftError
-from weft.models.config import Activation, TransformerConfig
+from weft.models.config import Activation, DType, TransformerConfig
 from weft.models.slots import Layout
 from weft.models.transformer import DTYPES, Transformer
 from weft.weights.layers import (
@@ -109,7 +109,7 @@ def emit(
         sink=any(a.sink is not None for a in attentions),
         halt=halt,
         max_length=max_length,
-        dtype=dtype,
+        dtype=cast(DType, dtype),  # checked by the config
         **settings,
     )
     model = Transformer(config, layout)

@@ -206,6 +206,31 @@ def changed_weights(name: str, count: int, seed: int) -> Iterator[Mutant]:
         yield Mutant(f"{name}: {what}", model, original.certificate)
 
 
+def changed_layers(name: str, count: int, seed: int) -> Iterator[Mutant]:
+    """One layer of several changed in more than one place, or a part of it cleared or repeated."""
+    original = compiled(name)
+    rng = random.Random(f"{name} {seed} layers")
+    for _ in range(count):
+        model = copied(original.model)
+        layer = rng.randrange(model.config.layers)
+        prefix = f"layers.{layer}."
+        tensors = {k: t for k, t in model.state_dict().items() if k.startswith(prefix)}
+        key = rng.choice(list(tensors))
+        tensor, what = tensors[key], rng.choice(["two entries", "zeros", "a row twice", "scaled"])
+        if what == "two entries":
+            for part in rng.sample(list(tensors.values()), 2):
+                flat = part.view(-1)
+                place = rng.choice(flat.nonzero().flatten().tolist() or [0])
+                flat[place] = CHANGES[rng.choice(list(CHANGES))](float(flat[place]))
+        elif what == "zeros":
+            tensor.zero_()
+        elif what == "a row twice":
+            tensor[rng.randrange(len(tensor))] = tensor[rng.randrange(len(tensor))].clone()
+        else:
+            tensor *= rng.choice([0.5, 2, -1, 0.999, 1.001, 4])
+        yield Mutant(f"{name}: {key} of layer {layer}, {what}", model, original.certificate)
+
+
 def changed_configs(name: str) -> Iterator[Mutant]:
     """Every field of the config set to every other value that might get through."""
     original = compiled(name)

@@ -6,6 +6,7 @@ import pytest
 from mutants import (
     PROGRAMS,
     changed_configs,
+    changed_layers,
     changed_layouts,
     changed_statements,
     changed_weights,
@@ -16,6 +17,8 @@ from mutants import (
 )
 
 from weft.compiler.proof import prove
+
+SEPARATE = [name for name in PROGRAMS if name.startswith("separate layers")]
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -29,6 +32,13 @@ def test_the_unchanged_model_is_proved_and_right(name: str) -> None:
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_no_harmful_change_of_weights_is_proved(name: str) -> None:
     found = tally(name, changed_weights(name, 16, seed=0))
+    assert not found.escaped
+    assert found.refused > found.tried // 3
+
+
+@pytest.mark.parametrize("name", SEPARATE)
+def test_no_harmful_change_of_a_layer_is_proved(name: str) -> None:
+    found = tally(name, changed_layers(name, 20, seed=0))
     assert not found.escaped
     assert found.refused > found.tried // 3
 
@@ -52,3 +62,10 @@ def test_no_harmful_layout_or_certificate_is_proved(name: str) -> None:
 def test_no_harmful_change_of_many_weights_is_proved(name: str, seed: int) -> None:
     found = tally(name, changed_weights(name, 60, seed))
     assert not found.escaped
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(1, 11))
+@pytest.mark.parametrize("name", SEPARATE)
+def test_no_harmful_change_of_many_layers_is_proved(name: str, seed: int) -> None:
+    assert not tally(name, changed_layers(name, 100, seed)).escaped

@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from random import Random
 
 OPERATORS = "abcdefghij"
@@ -136,7 +137,11 @@ def interleaved(rng: Random, *words: str) -> str:
 
 
 def blocks(rng: Random, size: int, letters: str, least: int = 0) -> str:
-    return "".join(letter * rng.randint(least, 1 + size // len(letters)) for letter in letters)
+    """Blocks of these letters in order, each at least so long."""
+    rest = max(0, size - least * len(letters))
+    cuts = sorted(rng.choices(range(rest + 1), k=len(letters) - 1))
+    sizes = [end - start for start, end in pairwise([0, *cuts, rest])]
+    return "".join(letter * (least + size) for letter, size in zip(letters, sizes, strict=True))
 
 
 def repeated(rng: Random, size: int, *parts: str) -> str:
@@ -300,12 +305,12 @@ LANGUAGES = [
     Language(
         "contains-ab",
         lambda word: "ab" in word,
-        lambda rng, size: blocks(rng, size, "cba", 1) + "ab" + blocks(rng, size // 2, "cba"),
+        lambda rng, size: blocks(rng, size // 2, "cba") + "ab" + blocks(rng, size // 2, "cba"),
     ),
     Language(
         "contains-ab-binary",
         lambda word: "ab" in word,
-        lambda rng, size: blocks(rng, size, "ba", 1) + "b" + blocks(rng, size // 2, "ba"),
+        lambda rng, size: blocks(rng, size // 2, "ba") + "ab" + blocks(rng, size // 2, "ba"),
     ),
     Language("ends-in-b", pattern(".*b"), lambda rng, size: random_word(rng, size, "ab") + "b"),
     *(

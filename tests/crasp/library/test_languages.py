@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import product
 from random import Random
 
 import numpy as np
 import pytest
 from crasp_languages import LANGUAGES, Language
-from evaluation import all_words, values
 
 from weft.crasp import library, run
+from weft.crasp.batched import run_batch
 
 QUICK = {1: 12, 2: 12, 3: 8}
 """The longest words of quick tests, by the number of letters; 6 for more letters."""
@@ -18,15 +19,13 @@ QUICK = {1: 12, 2: 12, 3: 8}
 def check_all_words(language: Language, length: int) -> None:
     """Compare all words up to a length, as the prefixes of those of that length."""
     program = library.load(language.name, **language.parameters)
-    words = all_words(program.alphabet, length)
-    accepted = values(program, words)[program.accepting]
-    symbols = np.array(program.alphabet)
+    words = ["".join(word) for word in product(program.alphabet, repeat=length)]
+    accepted = run_batch(program, words).values[program.accepting]
     for end in range(length + 1):
         step = len(program.alphabet) ** (length - end)  # the first word with each prefix
-        prefixes = ["".join(row) for row in symbols[words[::step, :end]]]
-        wanted = [language.contains(prefix) for prefix in prefixes]
+        wanted = [language.contains(word[:end]) for word in words[::step]]
         for place in np.flatnonzero(accepted[::step, end] != wanted):
-            raise AssertionError(f"{language} is wrong on {prefixes[place]!r}")
+            raise AssertionError(f"{language} is wrong on {words[place * step][:end]!r}")
 
 
 @pytest.mark.parametrize("language", LANGUAGES, ids=str)
@@ -49,33 +48,22 @@ def test_long_words(language: Language) -> None:
     """Members, random words, and members with one or two symbols changed, up to length 200."""
     program = library.load(language.name, **language.parameters)
     rng = Random(language.name)
-    verdicts = set()
+    words = []
     for _ in range(40):
         member = language.member(rng, rng.randint(8, 160))
         assert language.contains(member)
         changed = list(member)
         for place in rng.choices(range(len(member)), k=rng.randint(0, 2)):
             changed[place] = rng.choice(program.alphabet)
-        for word in ("".join(changed), "".join(rng.choices(program.alphabet, k=len(changed)))):
-            assert len(word) <= 200
-            numbers = np.array([[program.alphabet.index(symbol) for symbol in word]])
-            accepted = values(program, numbers)[program.accepting][0]
-            for end in {0, len(word), *rng.choices(range(len(word)), k=8)}:
-                assert accepted[end] == language.contains(word[:end]), word[:end]
-                verdicts.add(bool(accepted[end]))
+        words += ["".join(changed), "".join(rng.choices(program.alphabet, k=len(changed)))]
+    assert 120 < max(map(len, words)) <= 200
+    accepted = run_batch(program, words).values[program.accepting]
+    verdicts = set()
+    for word, row in zip(words, accepted, strict=True):
+        for end in {0, len(word), *rng.choices(range(len(word)), k=8)}:
+            assert row[end] == language.contains(word[:end]), word[:end]
+            verdicts.add(bool(row[end]))
     assert verdicts == {True, False}
-
-
-@pytest.mark.parametrize("language", LANGUAGES[:: len(LANGUAGES) // 12], ids=str)
-def test_reference_interpreter_agrees(language: Language) -> None:
-    program = library.load(language.name, **language.parameters)
-    rng = Random(1)
-    for size in (0, 1, 5, 12):
-        word = rng.choices(program.alphabet, k=size)
-        found = run(program, word).values
-        numbers = np.array([[program.alphabet.index(symbol) for symbol in word]], int)
-        computed = values(program, numbers.reshape(1, size))
-        assert all(tuple(computed[name][0]) == found[name] for name in found)
 
 
 @pytest.mark.parametrize("name", sorted({language.name for language in LANGUAGES}))

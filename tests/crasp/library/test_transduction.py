@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import permutations, product
 from random import Random
 from string import ascii_lowercase
 
-import numpy as np
 import pytest
-from evaluation import values
 
 from weft.crasp import library, run
+from weft.crasp.batched import run_batch
 from weft.crasp.program import CraspProgram
 
 
@@ -154,21 +153,13 @@ TASKS = [
 def check(task: Task, inputs: Iterable[str]) -> None:
     """The one right symbol may come next at each position of the answer, none at its end."""
     program = task.program
-    by_length: dict[int, list[tuple[str, str]]] = defaultdict(list)
-    for text in inputs:
-        answer = task.answer(text)
-        by_length[len(text + answer)].append((text, answer))
-    for pairs in by_length.values():
-        numbers = [[program.alphabet.index(s) for s in text + answer] for text, answer in pairs]
-        lines = values(program, np.array(numbers))
-        for row, (text, answer) in enumerate(pairs):
-            for place in range(len(answer) + 1):
-                allowed = {
-                    symbol
-                    for symbol, name in program.next_symbols.items()
-                    if lines[name][row, len(text) + place]
-                }
-                assert allowed == set(answer[place : place + 1]), text + answer[:place]
+    pairs = [(text, task.answer(text)) for text in inputs]
+    lines = run_batch(program, [text + answer for text, answer in pairs]).values
+    allowed = {symbol: lines[name] for symbol, name in program.next_symbols.items()}
+    for row, (text, answer) in enumerate(pairs):
+        for place in range(len(answer) + 1):
+            found = {symbol for symbol, may in allowed.items() if may[row, len(text) + place]}
+            assert found == set(answer[place : place + 1]), text + answer[:place]
 
 
 @pytest.mark.parametrize("task", TASKS, ids=str)

@@ -66,7 +66,7 @@ def test_what_is_no_command_is_refused(text: str) -> None:
 
 
 def test_a_misspelt_word_is_named() -> None:
-    with pytest.raises(WeftError, match=r"'jmup' is not a word of SCAN\. did you mean 'jump'"):
+    with pytest.raises(WeftError, match=r"'jmup' is not a word of SCAN\. Did you mean 'jump'"):
         meaning("jmup twice")
 
 

@@ -15,7 +15,7 @@ from weft.compiler.proof.findings import Unproved
 from weft.compiler.proof.invariant import Invariant
 from weft.interpreter.reference import StepFailure, step
 from weft.language.diagrams import Decision, Diagram
-from weft.language.expressions import FAILED, Expression, reads
+from weft.language.expressions import FAILED, reads
 from weft.language.program import Program
 from weft.language.ranges import UNDEFINED
 
@@ -44,13 +44,9 @@ def _candidates(invariant: Invariant) -> Iterator[dict[str, Any]]:
         yield from islice(update.failures(), STATES)
     make = invariant.program.updates.make
     for effect in invariant.program.updates.effects:
-        node: Expression = effect.node
-        if isinstance(node, type(make.true)):
+        if isinstance(effect.node, type(make.true)):
             continue
-        for test, held in reversed(effect.path):
-            node = (
-                make.choice(test, node, make.true) if held else make.choice(test, make.true, node)
-            )
+        node = make.on_path(effect.path, effect.node, make.true)
         diagram = Decision(reads(node), variables, apart=True)
         diagram.root = diagram._of(node, exact=True)
         if any(result is FAILED for result in diagram.results()):

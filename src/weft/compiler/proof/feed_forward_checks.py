@@ -49,7 +49,7 @@ class FeedForwardChecks:
         biases: the same.
         clears: dimensions that heads of this layer clear.
         cleared: dimensions that heads of the next layer clear.
-        written: a bound on what the layer before adds to each dimension, its units clipped.
+        written: a bound on what any layer adds to each dimension, its units clipped.
         rounds: whether mixtures in slots of heads round; an assumption if not.
     """
 
@@ -83,8 +83,11 @@ class FeedForwardChecks:
                 return
         elif self.rounds and self.invariant.can_mix(name):
             raise Unproved(f"the head '{name}' can leave a mixture that is not cleared exactly")
+        (low, high), slack = self._span(name), self._leftover_slack(name)
+        # Rounding is monotonic, so x + (y - x) has the sign of y.
+        span = (low - slack if low < 0 else 0.0, high + slack if high > 0 else 0.0)
         for dimension in dimensions:
-            if not is_cleared(self.weights, self.biases, dimension, self._span(name)):
+            if not is_cleared(self.weights, self.biases, dimension, span):
                 raise Unproved(f"the slot of the head '{name}' is not cleared exactly")
 
     def _writes(self, dimensions: range) -> bool:
@@ -92,7 +95,7 @@ class FeedForwardChecks:
         return bool(self.weights[-1][places].any() or self.biases[-1][places].any())
 
     def _span(self, name: str) -> tuple[float, float]:
-        """The least and the greatest entry of a head's slot."""
+        """The least and the greatest entry of a head's slot that was zero before."""
         means = self.invariant.means.get(name)
         if means is None:
             return 0.0, 1.0
@@ -189,9 +192,9 @@ class FeedForwardChecks:
         return low, high
 
     def _leftover_slack(self, name: str) -> float:
-        """How far x + (y - x) can be from y, if x stood in a slot that a head clears."""
+        """How far x + (y - x) can be from the number y, if a head clears x from its slot."""
         place = self.layout[name].start
-        if place not in self.clears:
+        if name not in self.invariant.means or place not in self.clears:
             return 0.0
         written = float(self.written[place])
         if written and self.config.activation != "clipped":

@@ -20,25 +20,9 @@ from weft.interpreter.batched import run_batch
 from weft.language.diagrams import Diagram, Put
 from weft.language.expressions import reads
 from weft.language.program import Head, Program, Variable
-from weft.language.ranges import Number, Range, show_value
+from weft.language.ranges import Number, PartialRange, show_value
 from weft.models.slots import Layout
 from weft.proofs.rounding import Precision
-
-
-@dataclass(frozen=True)
-class Listed(Range):
-    """The listed values of a range; what a step writes may still be any value of the whole."""
-
-    whole: Range
-
-    def store(self, value: Any) -> Any:
-        return self.whole.store(value)
-
-    def nearest(self, value: Any) -> Any:
-        return self.whole.nearest(value)
-
-    def describe(self) -> str:
-        return self.whole.describe()
 
 
 @dataclass(frozen=True)
@@ -103,7 +87,7 @@ def check_certificate(
 ) -> Invariant:
     """The certificate's lists as an invariant; `Unproved` if they are none."""
     _check_left_out(program, layout, certificate)
-    shared = _shared(program, layout)
+    shared = _shared(layout)
     if dict(certificate.merged) != shared:
         raise Unproved("the heads that the certificate calls merged are not those of the layout")
     if set(certificate.values) != set(layout):
@@ -147,7 +131,7 @@ def _check_left_out(program: Program, layout: Layout, certificate: Certificate) 
         raise Unproved("the certificate does not name the variables that were left out")
 
 
-def _shared(program: Program, layout: Layout) -> dict[str, str]:
+def _shared(layout: Layout) -> dict[str, str]:
     first: dict[int, str] = {}
     shared = {}
     for name, slot in layout.items():
@@ -165,7 +149,7 @@ def _listed(variable: Variable, certificate: Certificate) -> Variable:
     if not codes and not variable.is_head:
         raise Unproved(f"the certificate lists no value of '{variable.name}'")
     listed = tuple(values[code] for code in codes)
-    return replace(variable, range=Listed(listed, whole=variable.range))
+    return replace(variable, range=PartialRange(listed, whole=variable.range))
 
 
 def _check_initial(invariant: Invariant) -> None:

@@ -47,7 +47,7 @@ class Proof(report.Proof):
         cells: the number of sets of states that were checked.
         failing: why the program's own step fails in some states; nothing is proved of those.
         unrounded: heads without a margin for rounding. Once one of them has selected several
-            positions, the stream is right only up to rounding.
+            positions, the stream is right in exact arithmetic alone.
     """
 
     cells: int = 0
@@ -115,8 +115,9 @@ def prove(
 
 def _limits(model: Transformer, certificate: Certificate) -> str:
     if certificate.inputs is not None:
-        return f"the {len(certificate.inputs):,} inputs that it was compiled for"
-    return f"inputs of up to {model.config.max_length or LONGEST:,} tokens"
+        count = len(certificate.inputs)
+        return f"the {count:,} {'input' if count == 1 else 'inputs'} that it was compiled for"
+    return f"inputs of up to {min(model.config.max_length or LONGEST, LONGEST):,} tokens"
 
 
 class _Proving:
@@ -150,7 +151,7 @@ class _Proving:
         cleared = [check_attention(tensors, config, layout, self.invariant, n) for n in layers]
         self._check_rounding()
         maps = [_affine_maps(tensors, config, number) for number in layers]
-        written = [np.abs(w[-1]).sum(1) + np.abs(b[-1]) for w, b in maps]
+        written = np.max([np.abs(w[-1]).sum(1) + np.abs(b[-1]) for w, b in maps], 0)
         for number, (weights, biases) in enumerate(maps):
             feed_forward = FeedForwardChecks(
                 invariant=self.invariant,
@@ -160,7 +161,7 @@ class _Proving:
                 biases=biases,
                 clears=cleared[number],
                 cleared=cleared[(number + 1) % len(maps)],
-                written=written[number - 1],  # of the first layer, the last: they may be looped
+                written=written,
             )
             try:
                 self.cells += self._check_feed_forward(feed_forward)

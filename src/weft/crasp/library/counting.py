@@ -24,7 +24,7 @@ from weft.crasp.library.notation import (
 from weft.crasp.program import CraspProgram
 
 BITS = ("0", "1")
-BRACKETS = ("()", "[]", "{}", "<>")
+BRACKETS = (("(", ")"), ("[", "]"), ("{", "}"), ("<", ">"))
 
 
 @library_program("majority", "more 1s than 0s", "10110")
@@ -107,7 +107,7 @@ def shuffle(pairs: int = 2) -> CraspProgram:
     check_range("pairs", pairs, 1, len(BRACKETS))
     counts = [(count(opening), count(closing)) for opening, closing in BRACKETS[:pairs]]
     return program(
-        "".join(BRACKETS[:pairs]),
+        [bracket for pair in BRACKETS[:pairs] for bracket in pair],
         bad=some(*(compare(opened, "<", closed) for opened, closed in counts)),
         accept=every(never("bad"), *(compare(opened, "==", closed) for opened, closed in counts)),
     )

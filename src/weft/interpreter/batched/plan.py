@@ -29,9 +29,9 @@ from weft.language.expressions import (
     reads,
     value_key,
 )
-from weft.language.program import Program, Variable
+from weft.language.program import Program
 from weft.language.tables import Table, Tables, truth
-from weft.language.updates import Updates
+from weft.language.updates import Store, Updates
 
 Codes = NDArray[Any]
 Columns = Mapping[str, Codes]
@@ -43,19 +43,6 @@ FUSED = 1 << 18
 def code_type(count: int) -> type[np.unsignedinteger[Any]]:
     """The smallest type that holds codes 0 to count - 1."""
     return np.uint8 if count <= 1 << 8 else np.uint16 if count <= 1 << 16 else np.uint32
-
-
-@dataclass(frozen=True)
-class Store:
-    """The value that a variable holds after an assignment, as an expression's function."""
-
-    variable: Variable
-
-    def __call__(self, value: Any) -> Any:
-        return self.variable.range.store(value)
-
-    def __hash__(self) -> int:
-        return hash(self.variable.name)
 
 
 class Evaluator:
@@ -352,7 +339,4 @@ def _failing(updates: Updates, tables: Tables) -> Iterator[Expression]:
         # A choice itself fails if it stands for a local name that was never assigned.
         if not (table.fails if isinstance(effect.node, Choice) else table.own):
             continue
-        node = effect.node
-        for test, held in reversed(effect.path):
-            node = make.choice(test, node, nothing) if held else make.choice(test, nothing, node)
-        yield node
+        yield make.on_path(effect.path, effect.node, nothing)

@@ -14,7 +14,13 @@ from weft.errors import Location, WeftError
 from weft.language.bounded import ENDLESS
 from weft.language.expressions import deep_recursion
 from weft.language.frontend import statements
-from weft.language.frontend.machine import STATE, Exhausted, Frame, NotUnderstood, SymbolicMachine
+from weft.language.frontend.machine import (
+    STATE,
+    Exhausted,
+    NotUnderstood,
+    Operand,
+    SymbolicMachine,
+)
 from weft.language.program import Program, plain_step
 from weft.language.source import free_variables, function_source
 from weft.language.updates import Updates, never_succeeds
@@ -65,14 +71,11 @@ def _execute(machine: SymbolicMachine, program: Program, step: object) -> None:
             remedy="Define it with `def` in a file or a notebook cell",
         )
     parameters = source.parameters
-    no, none = machine.make.false, machine.make.constant(None)
-    names = {parameters[-1]: STATE}
+    names: dict[str, Operand] = {parameters[-1]: STATE}
     if bound:
-        names = {parameters[0]: machine.make.constant(program), parameters[1]: STATE}  # type: ignore[dict-item]
+        names = {parameters[0]: machine.make.constant(program), parameters[1]: STATE}
     around = free_variables(function)  # type: ignore[arg-type]
-    machine.frames.append(
-        Frame(source, around, function, dict(names), none, no, no, no)  # type: ignore[arg-type]
-    )
+    machine.frames.append(machine.new_frame(source, around, function, names))
     try:
         statements.block(machine, source.node.body)
     except NotUnderstood as reason:

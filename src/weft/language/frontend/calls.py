@@ -104,7 +104,7 @@ def _inline(
     if len(machine.frames) > DEEPEST:
         raise NotUnderstood("helpers call helpers too deeply", machine.where(node))
     bound = _bind(machine, inspect.signature(function), arguments, named)
-    frame = _frame(machine, source, free_variables(function), function, bound)
+    frame = machine.new_frame(source, free_variables(function), function, bound)
     return _execute(machine, frame, source.node.body)
 
 
@@ -129,7 +129,7 @@ def _inline_local(
     if set(bound) != set(names) or len(arguments) > len(names):
         raise NotUnderstood("the arguments do not fit the function", machine.where(local.node))
     outer = local.frame
-    frame = _frame(machine, outer.source, outer.names, outer.function, bound)
+    frame = machine.new_frame(outer.source, outer.names, outer.function, bound)
     frame.parent = outer
     frame.body = local.node
     body = local.node.body
@@ -139,13 +139,6 @@ def _inline_local(
     result = values.value(machine, body)
     machine.frames.pop()
     return result
-
-
-def _frame(
-    machine: SymbolicMachine, source: Any, names: Any, function: Any, bound: dict[str, Operand]
-) -> Frame:
-    no, none = machine.make.false, machine.make.constant(None)
-    return Frame(source, names, function, bound, none, no, no, no)
 
 
 def _execute(machine: SymbolicMachine, frame: Frame, body: list[ast.stmt]) -> Expression:

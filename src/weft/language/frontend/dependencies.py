@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from types import CodeType, FunctionType
 from typing import Any
 
-from weft.errors import Location, WeftError, did_you_mean
+from weft.errors import Location, WeftError, unknown_name
 from weft.language.bounded import EndlessLoop, call_bounded, code_reaches_loop
 from weft.language.definition import head_write_error
 from weft.language.expressions import FAILED, Constant, EndlessFailure, Expression
@@ -46,12 +46,8 @@ VALUE = "__weft_value"
 
 def unknown_variable(machine: SymbolicMachine, name: str, where: Location) -> WeftError:
     """The step names a variable that the program does not have."""
-    return WeftError(
-        f"there is no variable '{name}'",
-        subject=f"{machine.owner}.step",
-        where=where,
-        remedy=did_you_mean(name, list(machine.variables)).capitalize(),
-    )
+    what = f"there is no variable '{name}'"
+    return unknown_name(what, name, machine.variables, subject=f"{machine.owner}.step", where=where)
 
 
 class Inputs:

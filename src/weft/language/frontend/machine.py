@@ -135,6 +135,17 @@ class SymbolicMachine:
         """The call being executed."""
         return self.frames[-1]
 
+    def new_frame(
+        self,
+        source: FunctionSource,
+        names: Mapping[str, Any],
+        function: Any,
+        bound: dict[str, Operand],
+    ) -> Frame:
+        """A call with these local names, which has returned nothing yet."""
+        no, none = self.make.false, self.make.constant(None)
+        return Frame(source, names, function, bound, none, no, no, no)
+
     def where(self, node: Any) -> Location:
         """Where a fragment of syntax of the current function stands."""
         return self.frame.source.location(node)
@@ -193,12 +204,8 @@ class SymbolicMachine:
         try:
             self.spend(len(self.tables.of(node).entries))
         except WeftError as error:
-            raise WeftError(
-                error.what,
-                subject=f"{self.owner}.step",
-                where=error.where or where,
-                remedy=error.remedy,
-            ) from None
+            subject = f"{self.owner}.step"
+            raise error.revised(subject=subject, where=error.where or where) from None
 
     def known(self, node: Expression) -> Expression:
         """The node with the tests at its top decided that this path decides."""

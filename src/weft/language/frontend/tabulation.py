@@ -22,7 +22,7 @@ from weft.language.expressions import (
     Failure,
     Read,
     evaluate,
-    walk,
+    read_nodes,
 )
 from weft.language.frontend import purity
 from weft.language.frontend.dependencies import VALUE, Inputs
@@ -193,7 +193,7 @@ def _as_function(
     """The fragment over the variables below its inputs, on its path; or over its inputs."""
     values = list(inputs.symbolic.values())
     path = machine.path
-    below = _reads_below([*values, *(test for test, _ in path)])
+    below = read_nodes(*values, *(test for test, _ in path))
     names = [node.variable for node in below]
 
     def over_variables(*given: Any) -> Any:
@@ -223,10 +223,6 @@ def _value_or_failed(node: Expression, state: dict[str, Any], memo: dict[int, An
         return evaluate(node, state, memo)
     except Exception:
         return FAILED
-
-
-def _reads_below(nodes: list[Expression]) -> list[Read]:
-    return [node for node in walk(*nodes) if isinstance(node, Read)]
 
 
 def _count(machine: SymbolicMachine, nodes: list[Read]) -> int:

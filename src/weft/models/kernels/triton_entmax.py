@@ -40,6 +40,7 @@ from weft.models.kernels.triton_entmax_kernels import (
 )
 from weft.models.kernels.triton_tiles import (
     empty_heads,
+    empty_like_heads,
     first_keys,
     launched,
     rowed,
@@ -69,11 +70,10 @@ def _entmax(
 ) -> tuple[Tensor, Tensor, Tensor]:
     query, key, value = rowed([query, key, value])
     out, taus, stop = _results(query, key, value)
-    first = None if queries is None or keys is None else first_keys(queries, keys)
     forward_kernel[launched(query)](
         query, query.stride(), key, key.stride(), value, value.stride(), out, out.stride(),
-        taus, stop, *_placed(slopes, positions), queries, keys, first, scale / 2,
-        *sizes(query), **shapes(query, value, queries), SLOPED=slopes is not None,
+        taus, stop, *_placed(slopes, positions), queries, keys, first_keys(queries, keys),
+        scale / 2, *sizes(query), **shapes(query, value, queries), SLOPED=slopes is not None,
     )  # fmt: skip
     return out, taus, stop
 
@@ -123,8 +123,7 @@ def _entmax_backward(
 def _gradients(
     d_out: Tensor, taus: Tensor, stop: Tensor, query: Tensor, key: Tensor, value: Tensor, *_: Any
 ) -> tuple[Tensor, Tensor, Tensor]:
-    results = [empty_heads(tensor, tensor.shape[-1]) for tensor in (query, key, value)]
-    return results[0], results[1], results[2]
+    return empty_like_heads(query, key, value)
 
 
 def _placed(slopes: Tensor | None, positions: Tensor | None) -> tuple[Any, Any, int]:

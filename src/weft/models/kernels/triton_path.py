@@ -44,6 +44,7 @@ from weft.models.kernels.triton_path_chunks import path_chunks
 from weft.models.kernels.triton_path_kernels import CHUNK, backward_kernel, forward_kernel
 from weft.models.kernels.triton_tiles import (
     empty_heads,
+    empty_like_heads,
     first_keys,
     interpreting,
     launched,
@@ -80,7 +81,7 @@ def _path(
     forward_kernel[launched(query)](
         query, query.stride(), key, key.stride(), value, value.stride(),
         turns.contiguous(), inner.contiguous(), out, out.stride(), logs,
-        queries, keys, _first(queries, keys), scale * LOG2E,
+        queries, keys, first_keys(queries, keys), scale * LOG2E,
         *sizes(query), **shapes(query, value, queries),
     )  # fmt: skip
     return out, logs
@@ -121,7 +122,7 @@ def _path_backward(
         query, query.stride(), key, key.stride(), value, value.stride(),
         turns.contiguous(), inner.contiguous(), out, out.stride(), d_out, d_out.stride(), logs,
         d_query, d_query.stride(), sums[0], sums[0].stride(), sums[1], sums[1].stride(),
-        sums[2], d_inner, queries, keys, _first(queries, keys), kept, counter,
+        sums[2], d_inner, queries, keys, first_keys(queries, keys), kept, counter,
         query.shape[0], scale * LOG2E, scale, *sizes(query), **shapes(query, value, queries),
     )  # fmt: skip
     for tensor, total in zip((d_key, d_value, d_turns), sums, strict=True):
@@ -141,9 +142,8 @@ def _gradients(
     inner: Tensor,
     *_: Any,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
-    heads = [empty_heads(tensor, tensor.shape[-1]) for tensor in (query, key, value)]
-    contiguous = [tensor.new_empty(tensor.shape, dtype=tensor.dtype) for tensor in (turns, inner)]
-    return heads[0], heads[1], heads[2], contiguous[0], contiguous[1]
+    heads = empty_like_heads(query, key, value)
+    return *heads, turns.new_empty(turns.shape), inner.new_empty(inner.shape)
 
 
 def _places(query: Tensor) -> tuple[Tensor, Tensor, Any]:
@@ -156,10 +156,6 @@ def _places(query: Tensor) -> tuple[Tensor, Tensor, Any]:
     kept = query.new_empty(rows * (length // CHUNK) * width)
     counter = torch.zeros(1, dtype=torch.int32, device=query.device)
     return kept, counter, lambda meta: (rows // meta["QUERIES"],)
-
-
-def _first(queries: Tensor | None, keys: Tensor | None) -> Tensor | None:
-    return None if queries is None or keys is None else first_keys(queries, keys)
 
 
 def _remember(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:

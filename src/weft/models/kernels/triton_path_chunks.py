@@ -29,7 +29,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from weft.models.kernels.triton_tiles import empty_heads, read_tile, rowed, write_tile
+from weft.models.kernels.triton_tiles import empty_like_heads, read_tile, rowed, write_tile
 
 PRECISE = tl.constexpr("tf32x3")
 FAST = tl.constexpr("tf32")
@@ -242,8 +242,7 @@ def _path_chunks_backward(
 def _gradients(
     query: Tensor, key: Tensor, axes: Tensor, beta: Tensor, *_: Any
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    results = [empty_heads(tensor, tensor.shape[-1]) for tensor in (query, key, axes)]
-    return results[0], results[1], results[2], beta.new_empty(beta.shape)
+    return *empty_like_heads(query, key, axes), beta.new_empty(beta.shape)
 
 
 def _remember(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:

@@ -31,6 +31,7 @@ from torch import Tensor
 from weft.models.kernels.triton_tiles import (
     NEVER,
     empty_heads,
+    empty_like_heads,
     interpreting,
     read_tile,
     rowed,
@@ -195,9 +196,8 @@ def _backward(
 def _results(
     grad: Tensor, query: Tensor, key: Tensor, value: Tensor, bias: Tensor | None, *_: Any
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    dq, dk = empty_heads(query, query.shape[-1]), empty_heads(key, key.shape[-1])
     summed = query.new_empty((0,) if bias is None else bias.shape, dtype=torch.float32)
-    return dq, dk, empty_heads(value, value.shape[-1]), summed
+    return *empty_like_heads(query, key, value), summed
 
 
 def _setup(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:

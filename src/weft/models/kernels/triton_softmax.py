@@ -60,7 +60,7 @@ from weft.models.kernels.triton_softmax_kernels import (
     rows_kernel,
 )
 from weft.models.kernels.triton_softmax_parts import GROUP, LARGEST, LOG2E, bucket_of
-from weft.models.kernels.triton_tiles import empty_heads, widened
+from weft.models.kernels.triton_tiles import empty_heads, empty_like_heads, widened
 
 
 @torch.library.custom_op("weft::biased_attention", mutates_args=())
@@ -76,9 +76,7 @@ def _forward(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """o (b h l v), L (b h l), and the rounding error of o, if there are gates."""
     query, key, value = _dense(query), _dense(key), _dense(value)
-    result: tuple[Tensor, Tensor, Tensor] = _forward_shapes(
-        query, key, value, sums, slopes, table, firsts, scale
-    )
+    result: tuple[Tensor, Tensor, Tensor] = _forward_shapes(query, key, value, sums)
     out, logs, rest = result
     heads, length = query.shape[1:3]
     forward_kernel[_grid("ROWS", query)](
@@ -91,14 +89,7 @@ def _forward(
 
 @_forward.register_fake
 def _forward_shapes(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    sums: Tensor | None,
-    slopes: Tensor | None,
-    table: Tensor | None,
-    firsts: Tensor | None,
-    scale: float,
+    query: Tensor, key: Tensor, value: Tensor, sums: Tensor | None, *_: Any
 ) -> tuple[Tensor, Tensor, Tensor]:
     logs = query.new_empty(query.shape[:3], dtype=torch.float32)
     rounded = sums is not None and query.dtype != torch.float32
@@ -124,7 +115,7 @@ def _backward(
     """dq, dk, dv, dc (b h l) and dt (h n); the last two are empty if there is no c or t."""
     grad, query, key, value = _dense(grad), _dense(query), _dense(key), _dense(value)
     grads: tuple[Tensor, Tensor, Tensor, Tensor, Tensor] = _backward_shapes(
-        grad, query, key, value, sums, slopes, table, firsts, out, logs, rest, scale
+        grad, query, key, value, sums, slopes, table
     )
     dq, dk, dv, dc, dt = grads
     delta, relative = _of_rows(out, rest, grad, logs, sums, slopes)
@@ -167,16 +158,11 @@ def _backward_shapes(
     sums: Tensor | None,
     slopes: Tensor | None,
     table: Tensor | None,
-    firsts: Tensor | None,
-    out: Tensor,
-    logs: Tensor,
-    rest: Tensor,
-    scale: float,
+    *_: Any,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
-    dq, dk = empty_heads(query, query.shape[-1]), empty_heads(query, query.shape[-1])
-    dc = logs.new_empty((0,) if sums is None else logs.shape)
-    dt = logs.new_empty((0,) if table is None else table.shape)
-    return dq, dk, empty_heads(query, value.shape[-1]), dc, dt
+    dc = query.new_empty((0,) if sums is None else query.shape[:3], dtype=torch.float32)
+    dt = query.new_empty((0,) if table is None else table.shape, dtype=torch.float32)
+    return *empty_like_heads(query, key, value), dc, dt
 
 
 def _setup(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:

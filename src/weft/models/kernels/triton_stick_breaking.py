@@ -39,6 +39,7 @@ from triton.language.extra.cuda.libdevice import fast_log2f
 from weft.models.kernels.triton_tiles import (
     NEVER,
     empty_heads,
+    empty_like_heads,
     first_keys,
     interpreting,
     launched,
@@ -215,25 +216,17 @@ def _stick_breaking(
     keys: Tensor | None,
 ) -> tuple[Tensor, Tensor, Tensor]:
     query, key, value = rowed([query, key, value])
-    out, total, stop = _results(query, key, value, scale, queries, keys)
-    first = None if queries is None or keys is None else first_keys(queries, keys)
+    out, total, stop = _results(query, key, value)
     _forward[launched(query)](
         query, query.stride(), key, key.stride(), value, value.stride(), out, out.stride(),
-        total, stop, queries, keys, first, scale * LOG2E,
+        total, stop, queries, keys, first_keys(queries, keys), scale * LOG2E,
         *sizes(query), **shapes(query, value, queries), PART=part(), FAST=_fast(query),
     )  # fmt: skip
     return out, total, stop
 
 
 @_stick_breaking.register_fake
-def _results(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    scale: float,
-    queries: Tensor | None,
-    keys: Tensor | None,
-) -> tuple[Tensor, Tensor, Tensor]:
+def _results(query: Tensor, key: Tensor, value: Tensor, *_: Any) -> tuple[Tensor, Tensor, Tensor]:
     total = query.new_empty(query.shape[:3], dtype=torch.float32)
     stop = query.new_empty(query.shape[:3], dtype=torch.int32)
     return empty_heads(query, value.shape[-1]), total, stop
@@ -257,7 +250,7 @@ def _stick_breaking_backward(
     keys: Tensor | None,
 ) -> tuple[Tensor, Tensor, Tensor]:
     query, key, value, d_out = rowed([query, key, value, d_out])
-    d_query, d_key, d_value = _gradients(query, key, value)
+    d_query, d_key, d_value = empty_like_heads(query, key, value)
     sums = d_key.float().zero_(), d_value.float().zero_()
     _backward[launched(query)](
         query, query.stride(), key, key.stride(), value, value.stride(), d_out, d_out.stride(),
@@ -272,16 +265,11 @@ def _stick_breaking_backward(
 def _(
     d_out: Tensor, query: Tensor, key: Tensor, value: Tensor, *_: Any
 ) -> tuple[Tensor, Tensor, Tensor]:
-    return _gradients(query, key, value)
+    return empty_like_heads(query, key, value)
 
 
 def _fast(query: Tensor) -> bool:
     return query.dtype != torch.float32 and not interpreting()
-
-
-def _gradients(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    results = [empty_heads(tensor, tensor.shape[-1]) for tensor in (query, key, value)]
-    return results[0], results[1], results[2]
 
 
 def _remember(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:

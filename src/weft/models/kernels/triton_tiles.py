@@ -160,12 +160,20 @@ def empty_heads(like: Tensor, width: int) -> Tensor:
     return like.new_empty(batch, length, heads, width).transpose(1, 2)
 
 
-def first_keys(queries: Tensor, keys: Tensor) -> Tensor:
-    """A lower bound of each query's first key (b l), from the numbers (b l) of both.
+def empty_like_heads(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Empty tensors for the gradients of queries, keys and values."""
+    query, key, value = (empty_heads(tensor, tensor.shape[-1]) for tensor in (query, key, value))
+    return query, key, value
+
+
+def first_keys(queries: Tensor | None, keys: Tensor | None) -> Tensor | None:
+    """A lower bound of each query's first key (b l), from the numbers (b l) of both, if any.
 
     A block of queries and one of keys share no number if the ranges of their numbers are disjoint.
     For consecutive documents the bound is nearly tight; it is valid for any others.
     """
+    if queries is None or keys is None:
+        return None
     low, high = _ranges(queries)
     lowest, highest = _ranges(keys)
     meet = (lowest[:, None] <= high[:, :, None]) & (highest[:, None] >= low[:, :, None])

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import product
 
-from weft.errors import WeftError, did_you_mean
+from weft.errors import WeftError, unknown_name
 
 Actions = tuple[str, ...]
 
@@ -117,9 +117,7 @@ def meaning(command: str) -> Actions:
 def _not_a_command(command: str) -> WeftError:
     for word in command.split():
         if word not in WORDS:
-            return WeftError(
-                f"'{word}' is not a word of SCAN", remedy=f"{did_you_mean(word, list(WORDS))}"
-            )
+            return unknown_name(f"'{word}' is not a word of SCAN", word, WORDS)
     return WeftError(
         f"'{command}' is not a command of SCAN",
         remedy="Write one or two sentences, as in `jump around left twice and walk`: a verb, then "

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import weft
-from weft.errors import did_you_mean
+from weft.errors import check_known
 from weft.programs.turing.machines import (
     LEFT_END,
     MACHINES,
@@ -124,10 +124,7 @@ class Turing(weft.Program):
 
 def named_machine(name: str) -> TuringMachine:
     """One of the machines that come with the library."""
-    if name not in MACHINES:
-        raise weft.WeftError(
-            f"there is no machine {name!r}", remedy=did_you_mean(name, list(MACHINES)).capitalize()
-        )
+    check_known(name, MACHINES, f"there is no machine {name!r}")
     return MACHINES[name]
 
 

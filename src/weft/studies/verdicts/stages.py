@@ -20,9 +20,9 @@ from weft.errors import WeftError
 from weft.language.ranges import UNDEFINED
 from weft.statistics import Share
 from weft.studies.agreement import Agreement, Answers, agreement_from
-from weft.studies.reference_figures import Reference
 from weft.studies.results import Curve, curve_from, curves_of, pairs_of
 from weft.studies.run_table import recipe
+from weft.studies.study import Reference
 from weft.tasks import Batch, Task
 from weft.theory import InputOutcome, generalises, minimal_program
 from weft.training.callbacks import GOOD

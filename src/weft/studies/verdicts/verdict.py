@@ -25,7 +25,7 @@ from weft.files import read_json
 from weft.programs import program as program_named
 from weft.statistics import Mean
 from weft.studies.agreement import Answers, agreement
-from weft.studies.reference_figures import Reference
+from weft.studies.study import Reference
 from weft.studies.verdicts.stages import (
     SharedTests,
     Stage,

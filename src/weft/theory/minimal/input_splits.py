@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from weft.config import keywords
-from weft.errors import WeftError, did_you_mean
+from weft.errors import WeftError
 from weft.files import is_file
 from weft.interpreter.inputs import random_inputs, read_input_file
 from weft.language.program import Program
@@ -87,12 +87,7 @@ def _drawn(
     chosen: Task, split: str, size: int, testing: bool, seed: int
 ) -> Sequence[str | Sequence[Any]]:
     """Questions of a task as text, or as a program's tokens; all of them if they were published."""
-    if split not in chosen.splits:
-        raise WeftError(
-            f"it has no split '{split}'",
-            subject=f"task {chosen.name}",
-            remedy=did_you_mean(split, list(chosen.splits)).capitalize(),
-        )
+    chosen.check_split(split)
     if isinstance(chosen, Scan):
         return list(dict.fromkeys(getattr(chosen.commands, split)))
     batch = chosen.test_set(split, size) if testing else chosen.batch(split, seed, 0, size)

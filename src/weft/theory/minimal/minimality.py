@@ -30,15 +30,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 
-from weft.errors import WeftError, did_you_mean
+from weft.errors import WeftError, check_known
 from weft.interpreter.states import code_values
 from weft.language.program import Program, Variable
 from weft.language.ranges import UNDEFINED
-from weft.language.rules import Rule
+from weft.language.rules import Rule, by_old_value
 from weft.theory.minimal.observation import Bools, Observation
 
 Reading = Literal["weights", "logic", "exclusive"]
@@ -54,13 +54,8 @@ ObservedStates = Observation | Iterable[Mapping[str, Any]]
 
 def reading_named(name: str) -> Reading:
     """A reading of definition 1 by its name."""
-    for reading in READINGS:
-        if reading == name:
-            return reading
-    raise WeftError(
-        f"there is no reading '{name}' of definition 1",
-        remedy=did_you_mean(name, list(READINGS)).capitalize(),
-    )
+    check_known(name, READINGS, f"there is no reading '{name}' of definition 1")
+    return cast(Reading, name)
 
 
 @dataclass(frozen=True)
@@ -122,18 +117,10 @@ def is_minimal(
     transitions = [rule for rule in given if not rule.is_reset]
     offences = (
         offence
-        for (name, old), group in grouped(transitions).items()
+        for (name, old), group in by_old_value(transitions).items()
         for offence in _offences(RuleGroup(group, rows_of(states, name, old, group), reading))
     )
     return Minimality(next(offences, None))
-
-
-def grouped(rules: Iterable[Rule]) -> dict[tuple[str, Any], list[Rule]]:
-    """Rules by variable and old value; rules of different groups never hold together."""
-    groups: dict[tuple[str, Any], list[Rule]] = {}
-    for rule in rules:
-        groups.setdefault((rule.variable, rule.old), []).append(rule)
-    return groups
 
 
 class Assignments:
@@ -160,12 +147,11 @@ class Assignments:
                 held &= self.allowed(name, values)
         return held
 
-    def needs(self, guard: Guard, name: str) -> bool:
-        """Whether some assignment satisfies all of a guard but one constraint."""
-        return bool(np.any(self.holding(guard, name) & ~self.allowed(name, guard[name])))
-
     def guards(self, guard: Guard, name: str) -> bool:
-        """The same, if an undefined head could have any value."""
+        """Whether some assignment satisfies all of a guard but one constraint.
+
+        An undefined head counts as if it could have any value.
+        """
         cautious = {other: values | {UNDEFINED} for other, values in guard.items() if other != name}
         return bool(np.any(self.holding(cautious) & ~self.allowed(name, guard[name])))
 

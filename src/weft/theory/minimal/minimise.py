@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TypedDict
 
 from weft.errors import WeftError
 from weft.interpreter.inputs import Inputs
@@ -125,6 +126,17 @@ class Minimal:
         for rule in all_rules(self.original, self.form):
             if rule not in fired:
                 yield Dropped("rule", rule.show(variables), why)
+
+
+class MinimalOptions(TypedDict, total=False):
+    """The options of `minimal_program`, which says what they mean."""
+
+    constraints: bool
+    reading: Reading
+    form: Form
+    seed: int | None
+    tries: int
+    layers: int | None
 
 
 def minimal_program(

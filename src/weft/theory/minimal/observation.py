@@ -27,11 +27,10 @@ from numpy.typing import NDArray
 
 from weft.interpreter.inputs import Inputs, read_inputs
 from weft.interpreter.states import StateCounter, StateSet, code_values, layer_states
-from weft.language.diagrams import Diagram
 from weft.language.expressions import reads
 from weft.language.program import Program, token_numbers
 from weft.language.ranges import UNDEFINED
-from weft.language.rules import DerivedRules, Rule, single_valued
+from weft.language.rules import DerivedRules, Rule, rule_of, single_valued
 
 Bools = NDArray[np.bool_]
 Form = Literal["single", "sets"]
@@ -135,7 +134,8 @@ def firing(
     if isinstance(rules, DerivedRules):
         diagram = next(diagram for diagram in rules.diagrams if diagram.target == name)
         for state in states:
-            yield state, _rule_at(diagram, state)
+            path = diagram.find(state)
+            yield state, None if path is None else rule_of(name, path)
         return
     listed: list[Rule | None] = [None] * len(states)
     for rule in rules:
@@ -143,14 +143,6 @@ def firing(
             for row in np.flatnonzero(holding(rule, states)).tolist():
                 listed[row] = rule
     yield from zip(states, listed, strict=True)
-
-
-def _rule_at(diagram: Diagram, state: Mapping[str, Any]) -> Rule | None:
-    path = diagram.find(state)
-    if path is None:
-        return None
-    *guard, (_, (old,)) = path.guard
-    return Rule(tuple(guard), diagram.target, old, path.result.value, path.result.where)
 
 
 def holding(rule: Rule, states: StateSet) -> Bools:

@@ -1,16 +1,30 @@
-"""Predictions from minimal programs, as tables: in the terminal, as Markdown and as JSON."""
+"""Predict generalisation: the minimal program of some training inputs, run on test inputs.
+
+If the minimal program still solves the test inputs, the training inputs determine the algorithm on
+them. If it does not, its missing rules were never demonstrated. Nothing is trained. A prediction is
+shown as sentences and tables: in the terminal, as Markdown and as JSON.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import Any, Unpack
 
+from weft.errors import WeftError
+from weft.language.program import Program, as_program
+from weft.programs import program as program_named
 from weft.statistics import Share, warnings
-from weft.theory.minimal.generalisation import Generalisation
+from weft.theory.minimal.generalisation import Generalisation, generalises
+from weft.theory.minimal.input_splits import split_inputs
 from weft.theory.minimal.minimality import READINGS
-from weft.theory.minimal.minimise import Minimal, count_constraints
+from weft.theory.minimal.minimise import (
+    Minimal,
+    MinimalOptions,
+    count_constraints,
+    minimal_program,
+)
 from weft.theory.minimal.observation import all_rules, fired_resets
 from weft.theory.minimal.shortening import kept_apart
 
@@ -205,3 +219,61 @@ class Prediction:
 
 def _cells(row: Sequence[Any]) -> tuple[str, ...]:
     return tuple(f"{cell:,}" if isinstance(cell, int) else cell or "" for cell in row)
+
+
+InputSet = str | Sequence[str | Sequence[Any]]
+"""A split by name (see `weft.theory.minimal.input_splits`), or the inputs themselves."""
+
+
+def predict(
+    program: str | Program | type[Program],
+    train: InputSet,
+    *tests: InputSet,
+    examples: int = 10_000,
+    test_examples: int = 1_000,
+    **options: Unpack[MinimalOptions],
+) -> Prediction:
+    """Predict whether training on some inputs determines a program on others.
+
+    Args:
+        program: a library name, a program, or its class.
+        train: what it is trained on: a split by name, such as `train`, `addition(digits=3):train`
+            or `length<=20`, or a list of inputs.
+        *tests: what it is tested on, likewise.
+        examples: how many training inputs to draw from a split.
+        test_examples: how many test inputs to draw from each split.
+        **options: how the minimal program is made: `constraints`, `reading`, `form`, `seed`,
+            `tries` and `layers` of `minimal_program`.
+
+    Example:
+        >>> import weft
+        >>> few = weft.predict("parity-sum", ["0", "1", "11", "111"], ["1011", "11111"])
+        >>> few.minimal.count, few.solved, str(few.accuracy["test"])
+        (6, False, '50.0% [9.5–90.5] of 2')
+        >>> weft.predict("parity", "parity(length=3):train", "length<=9", examples=99).solved
+        True
+    """
+    name = program if isinstance(program, str) else ""
+    chosen = program_named(program) if isinstance(program, str) else as_program(program)
+    title, inputs = _inputs(chosen, name, train, "train", examples, testing=False)
+    minimal = minimal_program(chosen, inputs, **options)
+    outcomes = []
+    for number, test in enumerate(tests, 1):
+        unnamed = "test" if number == 1 else f"test {number}"
+        test_title, given = _inputs(chosen, name, test, unnamed, test_examples, testing=True)
+        outcomes.append((test_title, generalises(minimal, given, layers=options.get("layers"))))
+    return Prediction(name or chosen.name, minimal, title, tuple(outcomes))
+
+
+def _inputs(
+    program: Program, name: str, given: InputSet, unnamed: str, size: int, testing: bool
+) -> tuple[str, Sequence[str | Sequence[Any]]]:
+    """The inputs of a split with its name, or inputs as they are."""
+    if not isinstance(given, str):
+        return unnamed, given
+    if not name and given.replace("-", "").isalnum():
+        raise WeftError(
+            f"'{given}' is a split of a task, and the program was not given by name",
+            remedy=f"Name the task, as in parity:{given}, or the program, as in 'parity'",
+        )
+    return given, split_inputs(program, name, given, size=size, testing=testing)

@@ -27,14 +27,13 @@ from typing import Any
 import numpy as np
 
 from weft.errors import WeftError
-from weft.language.rules import Rule
+from weft.language.rules import Rule, by_old_value
 from weft.theory.minimal.minimality import (
     Assignments,
     ObservedStates,
     Reading,
     RuleGroup,
     as_guard,
-    grouped,
     rows_of,
 )
 from weft.theory.minimal.observation import Observation
@@ -90,7 +89,7 @@ def shortened(
     states = states if isinstance(states, Observation) else list(states)
     pairs: dict[Rule, Rule] = {}
     given = [rule for rule in rules if not rule.is_reset]
-    for (name, old), group in grouped(given).items():
+    for (name, old), group in by_old_value(given).items():
         rows = rows_of(states, name, old, group)
         fired = [rule for rule in group if np.any(rows.holding(as_guard(rule)))]
         guards = _shortened(RuleGroup(fired, rows, reading), order)
@@ -159,7 +158,7 @@ def minimal_forms(
     states = states if isinstance(states, Observation) else list(states)
     forms: dict[tuple[str, Any], tuple[tuple[Rule, ...], ...]] = {}
     given = [rule for rule in rules if not rule.is_reset]
-    for (name, old), group in grouped(given).items():
+    for (name, old), group in by_old_value(given).items():
         rows = rows_of(states, name, old, group)
         fired = [rule for rule in group if np.any(rows.holding(as_guard(rule)))]
         forms[name, old] = tuple(
@@ -212,7 +211,7 @@ def kept_apart(rules: Sequence[Rule], states: ObservedStates) -> tuple[tuple[Rul
     """Constraints that no assignment needs; with `exclusive` they stay to keep two rules apart."""
     states = states if isinstance(states, Observation) else list(states)
     unneeded = []
-    for (name, old), group in grouped(rules).items():
+    for (name, old), group in by_old_value(rules).items():
         rows = rows_of(states, name, old, group)
         for rule in group:
             guard = as_guard(rule)

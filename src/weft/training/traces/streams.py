@@ -35,7 +35,7 @@ from weft.models.config import TransformerConfig
 from weft.models.factory import Model
 from weft.models.init import initialise, normal
 from weft.tasks import Batch, Task
-from weft.training.config import TrainingConfig
+from weft.training.config import TrainingConfig, refuse
 from weft.training.data import Tensors, drawn, tensors_of
 from weft.training.distributed import Group
 from weft.training.learner import IGNORED, Learner, autocast
@@ -244,10 +244,9 @@ def stream_learner(
 def traced_task(config: TrainingConfig, task: Task) -> ProgramTask:
     """The task with the program that the model follows."""
     if task.format != "tag":
-        raise WeftError(
+        refuse(
             f"the answers of the task {task.name} are not aligned with its tokens",
-            subject="TrainingConfig",
-            remedy="Supervise by streams only if its format is 'tag'",
+            "Supervise by streams only if its format is 'tag'",
         )
     return ProgramTask(inner=task, program=program_of(config))
 

@@ -26,7 +26,7 @@ from weft.models.factory import Model
 from weft.models.feed_forward import FeedForward
 from weft.models.init import normal
 from weft.tasks import Task
-from weft.training.config import TrainingConfig
+from weft.training.config import TrainingConfig, refuse
 from weft.training.distributed import Group
 from weft.training.learner import Learner
 from weft.training.program_task import ProgramTask
@@ -160,8 +160,7 @@ def _check(config: TrainingConfig, group: Group | None) -> None:
             remedy="Start it without torchrun; its batches are small",
         )
     if config.bf16:
-        raise WeftError(
+        refuse(
             "compiled attention is exact in float32 only",
-            subject="TrainingConfig",
-            remedy="Leave bf16 out; `tf32` and `cuda_graphs` speed up steps on a GPU",
+            "Leave bf16 out; `tf32` and `cuda_graphs` speed up steps on a GPU",
         )

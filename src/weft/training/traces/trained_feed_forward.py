@@ -14,14 +14,13 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from weft.errors import WeftError
 from weft.models.config import TransformerConfig
 from weft.models.factory import Model
 from weft.models.feed_forward import FeedForward
 from weft.models.slots import round_stream
 from weft.models.transformer import Transformer
 from weft.tasks import Task
-from weft.training.config import TrainingConfig
+from weft.training.config import TrainingConfig, refuse
 from weft.training.program_task import ProgramTask
 
 HIDDEN = (128, 128)
@@ -35,10 +34,9 @@ def placed_config(config: TrainingConfig, task: Task) -> TransformerConfig:
     for key in config.model:
         if key not in CONFIGURABLE:
             allowed = " or ".join(f"model.{name}" for name in CONFIGURABLE)
-            raise WeftError(
+            refuse(
                 f"'model.{key}' is determined by the program",
-                subject="TrainingConfig",
-                remedy=f"With supervision by traces, set {allowed}",
+                f"With supervision by traces, set {allowed}",
             )
     compiled = task.compiled.model.config
     return replace(

@@ -1,0 +1,538 @@
+"""From a C-RASP program to the weights of a Transformer of context n + 1.
+
+The program's limit transformer (`weft.crasp.limit_construction`) becomes a Transformer:
+
+- Heaviside units [x > 0] become clipped units, min(max(S x + 1/2, 0), 1). A unit that compares
+  counts is at least 1 / (2 (n + 1)) away from 0 up to position n; its slope S is a power of two such
+  that S times this margin, less all rounding errors, is at least 1/2. Other units are 1/2 away from
+  0, and S is 1.
+- Scores are not multiplied by log N. Instead, their gaps are so large that all other weights
+  underflow to 0.
+
+Three forms differ in where the scores of local heads come from:
+
+    offsets    a bias per offset; a table of positions only if the program has periodic predicates
+    absolute   products of a learned table of positions, whose rows are one-hot
+    none       nothing: for programs without predicates, as transformers without positions
+
+Rounding. The averages of a uniform head are sums of up to n + 1 weights, each 1 / (i + 1) up to
+rounding. In whatever order they are added, the relative error is below about n u, u the unit
+roundoff of the format. `rounding_error` bounds what a comparison makes of this; a length for which
+the bound exceeds the margin is refused.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from weft.crasp.limit import HiddenUnits, LimitHead, LimitLayer, LimitTransformer, gap
+from weft.crasp.limit_construction import Construction, construct
+from weft.crasp.program import CraspProgram
+from weft.errors import WeftError, did_you_mean
+from weft.language.vocabulary import Vocabulary
+from weft.models.slots import Layout, Slot, SlotKind, decode
+from weft.models.text import TokenFormat
+from weft.models.transformer import Transformer
+from weft.weights.emit import EmbeddingTables, emit
+from weft.weights.layers import (
+    AttentionMatrices,
+    FeedForwardMatrices,
+    LayerMatrices,
+    no_heads,
+    stack_heads,
+)
+from weft.weights.precision import FORMATS, Format, format_of
+
+if TYPE_CHECKING:
+    from jaxtyping import Int
+    from torch import Tensor
+
+Matrix = NDArray[np.float64]
+PositionForm = Literal["offsets", "absolute", "none"]
+
+DEFAULT_LENGTH = 1000
+LONGEST = 1 << 22
+"""Longer inputs are not asked for."""
+MAX_ABSOLUTE = 4096
+"""The longest input of the form `absolute`, whose matrices grow with its square."""
+
+
+@dataclass(frozen=True, eq=False)
+class CompiledCrasp:
+    """A program as a Transformer.
+
+    Attributes:
+        program: the program.
+        model: its Transformer.
+        construction: the limit transformer that it comes from, and the stages before.
+        position_form: where the scores of local heads come from.
+        max_length: the largest number of symbols of an input.
+        longest: the largest that the number format allows; at least `max_length`.
+        slope: of the units that compare counts.
+        seconds: the time that compiling took.
+    """
+
+    program: CraspProgram
+    model: Transformer
+    construction: Construction
+    position_form: PositionForm
+    max_length: int
+    longest: int
+    slope: float
+    seconds: float
+
+    @property
+    def limit(self) -> LimitTransformer:
+        """The limit transformer that the model comes from."""
+        return self.construction.limit
+
+    @property
+    def heads(self) -> int:
+        """The number of heads that do something, in all layers."""
+        return sum(len(layer.heads) for layer in self.limit.layers)
+
+    @property
+    def units(self) -> int:
+        """The number of hidden units that do something, in all layers."""
+        return sum(len(units.biases) for layer in self.limit.layers for units in layer.hidden)
+
+    @property
+    def parameters(self) -> int:
+        """The number of parameters of the model, padding included."""
+        return sum(parameter.numel() for parameter in self.model.parameters())
+
+    @cached_property
+    def text(self) -> TokenFormat:
+        """How the model reads words and writes its answer."""
+        return text_format(self.program, self.max_length)
+
+    def tokens(self, words: Sequence[str | Sequence[str]]) -> Int[Tensor, "batch length"]:
+        """The tokens of words, with the begin symbol in front; shorter words are padded."""
+        places = {symbol: number for number, symbol in enumerate(self.program.alphabet)}
+        rows = [[places[s] for s in self.program.read_word(word)] for word in words]
+        longest = max(map(len, rows), default=0)
+        begin = len(places)
+        return torch.tensor([[begin, *row, *[0] * (longest - len(row))] for row in rows])
+
+    @torch.inference_mode()
+    def run(self, words: Sequence[str | Sequence[str]]) -> list[dict[str, list[int]]]:
+        """The values of all lines on words, as the model's stream holds them.
+
+        Args:
+            words: the words.
+
+        Returns:
+            By word and line, the values at the begin symbol and at every position.
+
+        Example:
+            >>> from weft.crasp import library
+            >>> compiled = compile_crasp(library.load("dyck-1"))
+            >>> compiled.run(["(())"])[0]["accept"]
+            [1, 0, 0, 0, 1]
+        """
+        stream = self.model(self.tokens(words)).stream
+        lengths = [len(self.program.read_word(word)) + 1 for word in words]
+        read = {
+            name: decode(stream, self.model.layout[name]).tolist() for name in self.program.kinds
+        }
+        return [
+            {name: values[row][:length] for name, values in read.items()}
+            for row, length in enumerate(lengths)
+        ]
+
+    def explain(self) -> list[str]:
+        """What each layer computes, line by line."""
+        return explain(self.construction)
+
+
+def compile_crasp(
+    program: CraspProgram,
+    *,
+    max_length: int = DEFAULT_LENGTH,
+    dtype: str = "float32",
+    form: PositionForm | None = None,
+) -> CompiledCrasp:
+    """Compile a C-RASP program into the weights of a Transformer.
+
+    Every Boolean line is a dimension of the stream that is 0 or 1, every count line one that holds
+    C(i) / (i + 1); `model.layout` says which.
+
+    Args:
+        program: the program.
+        max_length: the largest number of symbols of an input.
+        dtype: `float32`, `float64` or `bfloat16`.
+        form: `offsets`, `absolute` or `none`; by default `none` if the program has no predicates,
+            otherwise `offsets`.
+
+    Raises:
+        WeftError: if the number format cannot tell the counts of such long inputs apart; the error
+            says up to which length it can.
+
+    Example:
+        >>> from weft.crasp import library
+        >>> compiled = compile_crasp(library.load("dyck-1"))
+        >>> compiled.limit.period, compiled.heads, compiled.units
+        (1, 2, 3)
+        >>> compiled.model.answer("(())")
+        'accept'
+    """
+    return _compile(program, max_length, dtype, form, sound=True)
+
+
+def _compile(
+    program: CraspProgram, max_length: int, dtype: str, form: PositionForm | None, *, sound: bool
+) -> CompiledCrasp:
+    """Compile; unless `sound`, also for lengths at which rounding may exceed the margin."""
+    began = time.perf_counter()
+    format_ = format_of(dtype)
+    chosen = _position_form(program, form)
+    _check_length(program, max_length, chosen)
+    construction = construct(program)
+    limit = construction.limit
+    longest = longest_length(limit, format_)
+    if sound and max_length > longest:
+        raise _too_long(program, max_length, longest, format_)
+    slope = _slope(limit, max_length, format_) if sound else _power_of_two(2.0 * (max_length + 1))
+    model = _emit(construction, max_length, format_, chosen, slope)
+    return CompiledCrasp(
+        program,
+        model,
+        construction,
+        chosen,
+        max_length,
+        longest,
+        slope,
+        time.perf_counter() - began,
+    )
+
+
+def _position_form(program: CraspProgram, form: PositionForm | None) -> PositionForm:
+    has_predicates = bool(program.locals or program.periodics)
+    if form is None:
+        return "offsets" if has_predicates else "none"
+    if form not in get_args(PositionForm):
+        raise WeftError(
+            f"there is no form '{form}'",
+            remedy=did_you_mean(form, list(get_args(PositionForm))).capitalize(),
+        )
+    if form == "none" and has_predicates:
+        raise WeftError(
+            "it uses positional predicates, and the form 'none' has no positions",
+            subject=program.name,
+            remedy="Use the form 'offsets' or 'absolute'",
+        )
+    return form
+
+
+def _check_length(program: CraspProgram, max_length: int, form: PositionForm) -> None:
+    most = MAX_ABSOLUTE if form == "absolute" else LONGEST
+    if not 1 <= max_length <= most:
+        raise WeftError(
+            f"the maximum length is {max_length:,}",
+            subject=program.name,
+            remedy=f"Give one from 1 to {most:,}",
+        )
+
+
+def _too_long(
+    program: CraspProgram, max_length: int, longest: int, format_: Format
+) -> WeftError:
+    wider = [name for name, other in FORMATS.items() if other.roundoff < format_.roundoff]
+    return WeftError(
+        f"{format_.name} cannot tell its counts apart in words of {max_length:,} symbols",
+        subject=program.name,
+        remedy=f"Compile for at most {longest:,} symbols"
+        + (f", or use {' or '.join(wider)}" if wider else ""),
+    )
+
+
+# Rounding
+
+
+def longest_length(limit: LimitTransformer, format_: Format) -> int:
+    """The largest length up to which every comparison's margin exceeds its rounding error."""
+    low, high = 0, LONGEST
+    while low < high:
+        middle = (low + high + 1) // 2
+        if _slack(limit, middle, format_) > 0:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _slack(limit: LimitTransformer, length: int, format_: Format) -> float:
+    """The smallest difference of margin and rounding error of a unit that compares counts."""
+    margin = 1 / (2 * (length + 1))
+    reading = _dimensions_read(limit)
+    errors = [
+        rounding_error(limit, units.weights[row], units.biases[row], length, format_, reading)
+        for layer in limit.layers
+        for units in layer.hidden[:1]
+        for row in np.flatnonzero(compares_counts(limit, units))
+    ]
+    return margin - max(errors, default=0.0)
+
+
+def compares_counts(limit: LimitTransformer, units: HiddenUnits) -> NDArray[np.bool_]:
+    """Which units of a first hidden layer compare counts."""
+    counts = np.array([kind == "count" for kind in limit.kinds])
+    found: NDArray[np.bool_] = units.heaviside & (units.weights[:, counts] != 0).any(axis=1)
+    return found
+
+
+def _dimensions_read(limit: LimitTransformer) -> dict[int, tuple[float, int]]:
+    """Of each count dimension: the sum of the coefficients that it is made with, and how many."""
+    sums = np.zeros(len(limit.dimensions))
+    terms = np.zeros(len(limit.dimensions), dtype=int)
+    for layer in limit.layers:
+        for head in layer.heads:
+            if not head.phi:
+                sums += np.abs(head.output).sum(axis=0)
+                terms += (head.output != 0).sum(axis=0)
+    return {place: (float(sums[place]), int(terms[place])) for place in range(len(sums))}
+
+
+def rounding_error(
+    limit: LimitTransformer,
+    weights: Matrix,
+    bias: float,
+    length: int,
+    format_: Format,
+    reading: dict[int, tuple[float, int]],
+) -> float:
+    """A bound on the rounding error of a comparison at position `length`, before it is scaled.
+
+    A sum of k numbers has a relative error of at most g(k) = k u / (1 - k u), in any order. An
+    average of up to `length` weights has g(length + 5): four more for the weights themselves and
+    for the product. A dimension that adds up m averages has m more, one per layer included. The
+    unit's own sum is over the dimensions that it reads, and its bias.
+
+    Args:
+        limit: the limit transformer.
+        weights: the unit's weights.
+        bias: its bias.
+        length: the number of symbols of an input.
+        format_: the number format.
+        reading: by dimension, the sum of the coefficients that it is made with, and their number.
+    """
+    terms = int(np.count_nonzero(weights)) + 1
+    own = _relative(terms + 3, format_)
+    total = own * abs(bias)
+    for place in np.flatnonzero(weights):
+        weight = abs(float(weights[place]))
+        if limit.kinds[place] == "boolean":
+            total += weight * own
+            continue
+        largest, count = reading[place]
+        if place == limit.one:
+            largest = 1 / (length + 1)
+        averaged = _relative(length + 5 + count + len(limit.layers), format_)
+        total += weight * largest * (averaged + own * (1 + averaged))
+    return total
+
+
+def _relative(count: int, format_: Format) -> float:
+    product = count * format_.roundoff
+    return product / (1 - product) if product < 0.5 else math.inf
+
+
+def _slope(limit: LimitTransformer, length: int, format_: Format) -> float:
+    """The slope of the units that compare counts."""
+    return _power_of_two((0.5 + 4 * format_.roundoff) / _slack(limit, length, format_))
+
+
+def _power_of_two(number: float) -> float:
+    """The least power of two that is at least a number."""
+    return 2.0 ** math.ceil(math.log2(number))
+
+
+# Weights
+
+
+def _emit(
+    construction: Construction, length: int, format_: Format, form: PositionForm, slope: float
+) -> Transformer:
+    limit = construction.limit
+    rows = length + 1
+    reads_offsets = any(head.phi for layer in limit.layers for head in layer.heads)
+    one_hot = rows if form == "absolute" and reads_offsets else 0
+    width = len(limit.dimensions) + one_hot
+    layers = [
+        LayerMatrices(
+            _attention(layer, width, len(limit.dimensions), form, rows, limit, format_),
+            _feed_forward(limit, layer, width, slope),
+        )
+        for layer in limit.layers
+    ]
+    model = emit(
+        layers,
+        EmbeddingTables(
+            embedding=_widened(limit.embedding, width),
+            unembedding=_widened(limit.unembedding, width),
+            positions=_positions(limit, form, rows, one_hot),
+        ),
+        causal=True,
+        dtype=format_.name,
+        layout=_layout(construction, one_hot),
+        max_length=rows,
+    )
+    model.vocabulary = vocabulary(construction.form.program)
+    model.text = text_format(construction.form.program, length)
+    return model
+
+
+def _widened(table: Matrix, width: int) -> Matrix:
+    return np.pad(table, ((0, 0), (0, width - table.shape[1])))
+
+
+def _positions(
+    limit: LimitTransformer, form: PositionForm, rows: int, one_hot: int
+) -> Matrix | None:
+    """The table of positions: periodic columns, and for `absolute` the one-hot position."""
+    if form != "absolute" and not limit.positions.any():
+        return None
+    periodic = limit.positions[np.arange(rows) % limit.period]
+    return np.concatenate([periodic, np.eye(rows)[:, :one_hot]], axis=1)
+
+
+def _attention(
+    layer: LimitLayer,
+    width: int,
+    narrow: int,
+    form: PositionForm,
+    rows: int,
+    limit: LimitTransformer,
+    format_: Format,
+) -> AttentionMatrices:
+    heads = []
+    for head in layer.heads:
+        scale = format_.margin / gap(limit.precision)
+        query, key = _tall(head.query, width) * scale, _tall(head.key, width)
+        bias = None
+        if head.phi and form == "absolute":
+            by_position = _position_products(head, width, narrow, rows, scale)
+            query = np.concatenate([query, by_position[0]], axis=1)
+            key = np.concatenate([key, by_position[1]], axis=1)
+        elif head.phi:
+            window = head.range
+            bias = np.zeros((1, 2 * window + 3))
+            for offset, score in head.phi.items():
+                bias[0, window + 1 - offset] = score * scale
+        value, output = _tall(head.value, width), _tall(head.output.T, width).T
+        heads.append(AttentionMatrices(query[None], key[None], value[None], output[None], bias))
+    return stack_heads(heads, no_heads(width))
+
+
+def _tall(matrix: Matrix, width: int) -> Matrix:
+    return np.pad(matrix, ((0, width - len(matrix)), (0, 0)))
+
+
+def _position_products(
+    head: LimitHead, width: int, narrow: int, rows: int, scale: float
+) -> tuple[Matrix, Matrix]:
+    """Queries and keys whose products are phi: the query of position i is phi(i - j) in place j."""
+    query, key = np.zeros((width, rows)), np.zeros((width, rows))
+    key[narrow:] = np.eye(rows)
+    for offset, score in head.phi.items():
+        query[narrow:] += score * scale * np.eye(rows, k=-offset)
+    return query, key
+
+
+def _feed_forward(
+    limit: LimitTransformer, layer: LimitLayer, width: int, slope: float
+) -> FeedForwardMatrices:
+    """Heaviside units [x > 0] as clipped units with a slope; ReLU units never exceed 1."""
+    weights, biases = [], []
+    for place, units in enumerate(layer.hidden):
+        slopes = np.ones(len(units.biases))
+        matrix = units.weights
+        if place == 0:
+            slopes[compares_counts(limit, units)] = slope
+            matrix = _widened(matrix, width)
+        weights.append(matrix * slopes[:, None])
+        biases.append(units.biases * slopes + 0.5 * units.heaviside)
+    weights.append(_tall(layer.output, width))
+    biases.append(np.pad(layer.bias, (0, width - len(layer.bias))))
+    return FeedForwardMatrices(tuple(weights), tuple(biases))
+
+
+def _layout(construction: Construction, one_hot: int) -> Layout:
+    """Slots: lines first, then what else has a dimension of its own."""
+    stream, program = construction.stream, construction.form.program
+    slots = []
+    for name, kind in program.kinds.items():
+        slot_kind: SlotKind = "boolean" if kind == "Boolean" else "count"
+        slots.append(Slot(name, slot_kind, stream.lines[name], 1))
+    taken = {slot.start for slot in slots}
+    for place, dimension in enumerate(stream.dimensions):
+        if place not in taken:
+            slots.append(Slot(dimension.name, dimension.kind, place, 1))
+    if one_hot:
+        slots.append(Slot("position", "categorical", len(stream.dimensions), one_hot))
+    layers = construction.limit.layers
+    count = max(len(layer.heads) for layer in layers)
+    heads = tuple(
+        tuple(
+            f"layer {number}: {layer.heads[place].name}"
+            for number, layer in enumerate(layers, 1)
+            if place < len(layer.heads)
+        )
+        for place in range(count)
+    )
+    return Layout(tuple(slots), heads)
+
+
+# Text
+
+
+def vocabulary(program: CraspProgram) -> Vocabulary:
+    """The tokens of a program's model: its symbols in order, then the begin symbol."""
+    begin = "<begin>"
+    while begin in program.alphabet:
+        begin = f"<{begin}>"
+    names = (*program.alphabet, begin)
+    return Vocabulary(names=names, size=len(names))
+
+
+def text_format(program: CraspProgram, max_length: int) -> TokenFormat:
+    """How the model of a program reads a word, and where its answer stands."""
+    symbols = len(program.alphabet)
+    transduces = bool(program.next_symbols)
+    classes = (*program.alphabet, "stop") if transduces else ("reject", "accept")
+    return TokenFormat(
+        mode="allowed" if transduces else "last",
+        classes=classes,
+        symbols=tuple(range(symbols)),
+        before=(symbols,),
+        end=symbols if transduces else None,
+        longest=max_length,
+    )
+
+
+def explain(construction: Construction) -> list[str]:
+    """What each layer computes, line by line."""
+    form, limit = construction.form, construction.limit
+    lines = []
+    embedded = construction.schedule.embedded
+    if embedded:
+        lines.append(f"embedding: {', '.join(embedded)}")
+    for number, (plan, layer) in enumerate(
+        zip(construction.schedule.layers, limit.layers, strict=True), 1
+    ):
+        lines += [f"layer {number}, head: {head.name}" for head in layer.heads]
+        hidden = " + ".join(str(len(units.biases)) for units in layer.hidden)
+        names = [form.describe(computed.node) for computed in plan.booleans]
+        names += dict.fromkeys(gated.line for gated in plan.gated)
+        if names:
+            lines.append(f"layer {number}, {hidden} units: {', '.join(names)}")
+    return lines
