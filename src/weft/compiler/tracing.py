@@ -19,7 +19,7 @@ from weft.errors import WeftError
 from weft.language.ranges import UNDEFINED
 from weft.language.stream import Stream
 from weft.models.factory import Model
-from weft.models.slots import UNDEFINED_CODE, Layout, decode, margin
+from weft.models.slots import Layout, decode, margin
 from weft.models.transformer import Transformer
 
 if TYPE_CHECKING:
@@ -131,11 +131,7 @@ def _values(stream: Float[Tensor, "length width"], layout: Layout) -> Stream:
     return Stream(
         {
             name: tuple(
-                UNDEFINED
-                if code == UNDEFINED_CODE
-                else code
-                if slot.kind == "categorical"
-                else slot.values[code]
+                UNDEFINED if slot.is_undefined(code) else slot.value(code)
                 for code in decode(stream, slot).tolist()
             )
             for name, slot in layout.items()

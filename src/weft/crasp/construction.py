@@ -1,334 +1,538 @@
-"""From a C-RASP program to weights: program -> normal form -> schedule -> limit transformer ->
-Transformer of a given context.
+"""From a C-RASP program to the weights of a Transformer of context n + 1.
 
-The limit transformer computes a program on words of any length (Huang et al. 2025, theorem 9):
+The program's limit transformer (`weft.crasp.limit_construction`) becomes a Transformer:
 
-- A uniform head averages what is counted over the begin symbol and all positions so far, which
-  gives C(i) / (i + 1). The begin symbol is never counted: what a function is there, is known, and
-  subtracted.
-- The head of offset d scores 2 for position i - d and 1 for the begin symbol, where its values are
-  0. So it reads position i - d, and 0 if there is none.
-- A comparison C >= c is the Heaviside unit [C(i) / (i + 1) - (c - 1/2) one(i) > 0], which is at
-  least 1 / (2 (i + 1)) away from 0. Conjuncts are subtracted if they fail.
+- Heaviside units [x > 0] become clipped units, min(max(S x + 1/2, 0), 1). A unit that compares
+  counts is at least 1 / (2 (n + 1)) away from 0 up to position n; its slope S is a power of two such
+  that S times this margin, less all rounding errors, is at least 1/2. Other units are 1/2 away from
+  0, and S is 1.
+- Scores are not multiplied by log N. Instead, their gaps are so large that all other weights
+  underflow to 0.
 
-A Transformer of context n + 1 has clipped units in their place, min(max(S x + 1/2, 0), 1). The
-slope S is a power of two such that S times the margin at position n, less all rounding errors, is
-at least 1/2 (`rounding_error`).
+Three forms differ in where the scores of local heads come from:
+
+    offsets    a bias per offset; a table of positions only if the program has periodic predicates
+    absolute   products of a learned table of positions, whose rows are one-hot
+    none       nothing: for programs without predicates, as transformers without positions
+
+Rounding. The averages of a uniform head are sums of up to n + 1 weights, each 1 / (i + 1) up to
+rounding. In whatever order they are added, the relative error is below about n u, u the unit
+roundoff of the format. `rounding_error` bounds what a comparison makes of this; a length for which
+the bound exceeds the margin is refused.
 """
 
 from __future__ import annotations
 
+import math
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
-from weft.crasp.glue import Circuit, Conjunction, FirstUnit, Gate, SecondUnit, Vote, glue
-from weft.crasp.limit import (
-    HiddenUnits,
-    LimitHead,
-    LimitLayer,
-    LimitTransformer,
-    gap,
-)
-from weft.crasp.normal_form import Linear, NormalForm, Residue, Shifted, normal_form
+from weft.crasp.limit import HiddenUnits, LimitHead, LimitLayer, LimitTransformer, gap
+from weft.crasp.limit_construction import Construction, construct
 from weft.crasp.program import CraspProgram
-from weft.crasp.schedule import LayerPlan, Schedule, schedule
-from weft.crasp.streams import Affine, Stream
-from weft.errors import WeftError
+from weft.errors import WeftError, did_you_mean
+from weft.language.vocabulary import Vocabulary
+from weft.models.slots import Layout, Slot, SlotKind, decode
+from weft.models.text import TokenFormat
+from weft.models.transformer import Transformer
+from weft.weights.emit import EmbeddingTables, emit
+from weft.weights.layers import (
+    AttentionMatrices,
+    FeedForwardMatrices,
+    LayerMatrices,
+    no_heads,
+    stack_heads,
+)
+from weft.weights.precision import FORMATS, Format, format_of
+
+if TYPE_CHECKING:
+    from jaxtyping import Int
+    from torch import Tensor
 
 Matrix = NDArray[np.float64]
-Form = Literal["offsets", "absolute", "none"]
+PositionForm = Literal["offsets", "absolute", "none"]
+
+DEFAULT_LENGTH = 1000
+LONGEST = 1 << 22
+"""Longer inputs are not asked for."""
+MAX_ABSOLUTE = 4096
+"""The longest input of the form `absolute`, whose matrices grow with its square."""
 
 
 @dataclass(frozen=True, eq=False)
-class Construction:
-    """A limit transformer, with what it was constructed from.
+class CompiledCrasp:
+    """A program as a Transformer.
 
     Attributes:
-        form: the program's normal form.
-        schedule: which layer computes what.
-        circuits: the units of each layer.
-        stream: the dimensions.
-        limit: the limit transformer.
+        program: the program.
+        model: its Transformer.
+        construction: the limit transformer that it comes from, and the stages before.
+        position_form: where the scores of local heads come from.
+        max_length: the largest number of symbols of an input.
+        longest: the largest that the number format allows; at least `max_length`.
+        slope: of the units that compare counts.
+        seconds: the time that compiling took.
     """
 
-    form: NormalForm
-    schedule: Schedule
-    circuits: tuple[Circuit, ...]
-    stream: Stream
-    limit: LimitTransformer
+    program: CraspProgram
+    model: Transformer
+    construction: Construction
+    position_form: PositionForm
+    max_length: int
+    longest: int
+    slope: float
+    seconds: float
+
+    @property
+    def limit(self) -> LimitTransformer:
+        """The limit transformer that the model comes from."""
+        return self.construction.limit
+
+    @property
+    def heads(self) -> int:
+        """The number of heads that do something, in all layers."""
+        return sum(len(layer.heads) for layer in self.limit.layers)
+
+    @property
+    def units(self) -> int:
+        """The number of hidden units that do something, in all layers."""
+        return sum(len(units.biases) for layer in self.limit.layers for units in layer.hidden)
+
+    @property
+    def parameters(self) -> int:
+        """The number of parameters of the model, padding included."""
+        return sum(parameter.numel() for parameter in self.model.parameters())
+
+    @cached_property
+    def text(self) -> TokenFormat:
+        """How the model reads words and writes its answer."""
+        return text_format(self.program, self.max_length)
+
+    def tokens(self, words: Sequence[str | Sequence[str]]) -> Int[Tensor, "batch length"]:
+        """The tokens of words, with the begin symbol in front; shorter words are padded."""
+        places = {symbol: number for number, symbol in enumerate(self.program.alphabet)}
+        rows = [[places[s] for s in self.program.read_word(word)] for word in words]
+        longest = max(map(len, rows), default=0)
+        begin = len(places)
+        return torch.tensor([[begin, *row, *[0] * (longest - len(row))] for row in rows])
+
+    @torch.inference_mode()
+    def run(self, words: Sequence[str | Sequence[str]]) -> list[dict[str, list[int]]]:
+        """The values of all lines on words, as the model's stream holds them.
+
+        Args:
+            words: the words.
+
+        Returns:
+            By word and line, the values at the begin symbol and at every position.
+
+        Example:
+            >>> from weft.crasp import library
+            >>> compiled = compile_crasp(library.load("dyck-1"))
+            >>> compiled.run(["(())"])[0]["accept"]
+            [1, 0, 0, 0, 1]
+        """
+        stream = self.model(self.tokens(words)).stream
+        lengths = [len(self.program.read_word(word)) + 1 for word in words]
+        read = {
+            name: decode(stream, self.model.layout[name]).tolist() for name in self.program.kinds
+        }
+        return [
+            {name: values[row][:length] for name, values in read.items()}
+            for row, length in enumerate(lengths)
+        ]
+
+    def explain(self) -> list[str]:
+        """What each layer computes, line by line."""
+        return explain(self.construction)
 
 
-def limit_transformer(program: CraspProgram) -> LimitTransformer:
-    """The limit transformer of a program."""
-    return construct(program).limit
+def compile_crasp(
+    program: CraspProgram,
+    *,
+    max_length: int = DEFAULT_LENGTH,
+    dtype: str = "float32",
+    form: PositionForm | None = None,
+) -> CompiledCrasp:
+    """Compile a C-RASP program into the weights of a Transformer.
+
+    Every Boolean line is a dimension of the stream that is 0 or 1, every count line one that holds
+    C(i) / (i + 1); `model.layout` says which.
+
+    Args:
+        program: the program.
+        max_length: the largest number of symbols of an input.
+        dtype: `float32`, `float64` or `bfloat16`.
+        form: `offsets`, `absolute` or `none`; by default `none` if the program has no predicates,
+            otherwise `offsets`.
+
+    Raises:
+        WeftError: if the number format cannot tell the counts of such long inputs apart; the error
+            says up to which length it can.
+
+    Example:
+        >>> from weft.crasp import library
+        >>> compiled = compile_crasp(library.load("dyck-1"))
+        >>> compiled.limit.period, compiled.heads, compiled.units
+        (1, 2, 3)
+        >>> compiled.model.answer("(())")
+        'accept'
+    """
+    return _compile(program, max_length, dtype, form, sound=True)
 
 
-def construct(program: CraspProgram) -> Construction:
-    """The limit transformer of a program, with the stages between."""
-    form = normal_form(program)
-    try:
-        plans = schedule(form)
-        circuits = tuple(_circuit(form, plan) for plan in plans.layers)
-    except WeftError as error:
-        raise WeftError(error.what, subject=program.name, remedy=error.remedy) from None
-    stream = Stream(plans, circuits)
-    limit = _Builder(plans, circuits, stream).limit()
-    return Construction(form, plans, circuits, stream, limit)
-
-
-def _circuit(form: NormalForm, plan: LayerPlan) -> Circuit:
-    """The units of a layer's feed-forward."""
-    return glue(
-        form.diagrams,
-        len(form.program.alphabet),
-        {("bit", computed.node): computed.inputs for computed in plan.booleans},
-        [(("line", gated.line), gated.guard, gated.linear) for gated in plan.gated],
+def _compile(
+    program: CraspProgram, max_length: int, dtype: str, form: PositionForm | None, *, sound: bool
+) -> CompiledCrasp:
+    """Compile; unless `sound`, also for lengths at which rounding may exceed the margin."""
+    began = time.perf_counter()
+    format_ = format_of(dtype)
+    chosen = _position_form(program, form)
+    _check_length(program, max_length, chosen)
+    construction = construct(program)
+    limit = construction.limit
+    longest = longest_length(limit, format_)
+    if sound and max_length > longest:
+        raise _too_long(program, max_length, longest, format_)
+    slope = _slope(limit, max_length, format_) if sound else _power_of_two(2.0 * (max_length + 1))
+    model = _emit(construction, max_length, format_, chosen, slope)
+    return CompiledCrasp(
+        program,
+        model,
+        construction,
+        chosen,
+        max_length,
+        longest,
+        slope,
+        time.perf_counter() - began,
     )
 
 
-class _Builder:
-    """The matrices of a limit transformer."""
+def _position_form(program: CraspProgram, form: PositionForm | None) -> PositionForm:
+    has_predicates = bool(program.locals or program.periodics)
+    if form is None:
+        return "offsets" if has_predicates else "none"
+    if form not in get_args(PositionForm):
+        raise WeftError(
+            f"there is no form '{form}'",
+            remedy=did_you_mean(form, list(get_args(PositionForm))).capitalize(),
+        )
+    if form == "none" and has_predicates:
+        raise WeftError(
+            "it uses positional predicates, and the form 'none' has no positions",
+            subject=program.name,
+            remedy="Use the form 'offsets' or 'absolute'",
+        )
+    return form
 
-    def __init__(
-        self, plans: Schedule, circuits: tuple[Circuit, ...], stream: Stream
-    ) -> None:
-        self.plans, self.circuits, self.stream = plans, circuits, stream
-        self.form, self.program = plans.form, plans.form.program
-        self.width = len(stream.dimensions)
 
-    def limit(self) -> LimitTransformer:
-        outputs, classes = self._unembedding()
-        return LimitTransformer(
-            tokens=self.program.alphabet,
-            classes=classes,
-            dimensions=tuple(dimension.name for dimension in self.stream.dimensions),
-            kinds=tuple(dimension.kind for dimension in self.stream.dimensions),
-            embedding=self._embedding(),
-            positions=self._positions(),
-            layers=tuple(
-                self._layer(number, plan, circuit)
-                for number, (plan, circuit) in enumerate(
-                    zip(self.plans.layers, self.circuits, strict=True), 1
-                )
-            ),
-            unembedding=outputs,
+def _check_length(program: CraspProgram, max_length: int, form: PositionForm) -> None:
+    most = MAX_ABSOLUTE if form == "absolute" else LONGEST
+    if not 1 <= max_length <= most:
+        raise WeftError(
+            f"the maximum length is {max_length:,}",
+            subject=program.name,
+            remedy=f"Give one from 1 to {most:,}",
         )
 
-    # Embedding and output
 
-    def _embedding(self) -> Matrix:
-        table = np.zeros((len(self.program.alphabet) + 1, self.width))
-        stream, diagrams = self.stream, self.form.diagrams
-        table[:, stream.place("constant")] = 1.0
-        table[-1, stream.place("begin")] = 1.0
-        for place in range(1, len(self.program.alphabet) + 1):
-            table[place - 1, stream.place(("symbol", place))] = 1.0
-        for name in self.plans.embedded:
-            node = self.form.booleans[name]
-            if not self._is_positional(node):
-                column = stream.place(("bit", node))
-                for number in range(len(table)):
-                    value = (number + 1) % len(table)  # the begin symbol is token 0 of functions
-                    table[number, column] = diagrams.evaluate(node, lambda _, v=value: v)
-        return table
+def _too_long(
+    program: CraspProgram, max_length: int, longest: int, format_: Format
+) -> WeftError:
+    wider = [name for name, other in FORMATS.items() if other.roundoff < format_.roundoff]
+    return WeftError(
+        f"{format_.name} cannot tell its counts apart in words of {max_length:,} symbols",
+        subject=program.name,
+        remedy=f"Compile for at most {longest:,} symbols"
+        + (f", or use {' or '.join(wider)}" if wider else ""),
+    )
 
-    def _is_positional(self, node: int) -> bool:
-        return any(isinstance(v, Residue) for v in self.form.diagrams.support(node))
 
-    def _positions(self) -> Matrix:
-        stream, diagrams = self.stream, self.form.diagrams
-        lines = [
-            self.form.booleans[name]
-            for name in self.plans.embedded
-            if self._is_positional(self.form.booleans[name])
-        ]
-        periods = {variable.period for variable in stream.residues}
-        periods |= {variable.period for node in lines for variable in diagrams.support(node)}
-        table = np.zeros((int(np.lcm.reduce([1, *periods])), self.width))
-        for position in range(len(table)):
-            for variable in stream.residues:
-                for values in stream.classes(variable)[1:]:
-                    holds = position % variable.period in values
-                    table[position, stream.place((variable, values))] = holds
-            for node in lines:
-                holds = diagrams.evaluate(node, lambda variable, p=position: p % variable.period)
-                table[position, stream.place(("bit", node))] = holds
-        return table
+# Rounding
 
-    def _unembedding(self) -> tuple[Matrix, tuple[str, ...]]:
-        constant = self.stream.place("constant")
-        if self.program.next_symbols:
-            table = np.zeros((len(self.program.alphabet) + 1, self.width))
-            for number, symbol in enumerate(self.program.alphabet):
-                if symbol in self.program.next_symbols:
-                    line = self.program.next_symbols[symbol]
-                    table[number, self.stream.lines[line]] = 1.0
-            table[-1, constant] = 0.5
-            return table, (*self.program.alphabet, "stop")
-        table = np.zeros((2, self.width))
-        accept = self.stream.lines[self.program.accepting]
-        table[0, constant] += 1.0
-        table[0, accept] -= 1.0
-        table[1, accept] += 1.0
-        return table, ("reject", "accept")
 
-    # Layers
-
-    def _layer(self, number: int, plan: LayerPlan, circuit: Circuit) -> LimitLayer:
-        heads = [self._counting_head(number, plan)]
-        heads += [self._local_head(offset, plan) for offset in plan.reads]
-        hidden, output, bias = self._feed_forward(circuit)
-        return LimitLayer(tuple(head for head in heads if head is not None), hidden, output, bias)
-
-    def _counting_head(self, number: int, plan: LayerPlan) -> LimitHead | None:
-        """The uniform head, which averages everything that is counted."""
-        values: list[Affine] = []
-        outputs: list[dict[int, float]] = []
-        names: list[str] = []
-        for counting in plan.countings:
-            written = self._written(counting)
-            if written:
-                values.append(self.stream.counted_value(self.form.bodies[counting]))
-                outputs.append(written)
-                names.append(self.form.counted(counting))
-        if number == 1:
-            written = self._written(None)
-            if written:
-                values.append(Affine({self.stream.place("begin"): 1.0}))
-                outputs.append(written)
-                names.append("one")
-        if not values:
-            return None
-        nothing = np.zeros((self.width, 1))
-        value, output = self._projections(values, outputs)
-        return LimitHead(f"mean of {', '.join(names)}", nothing, nothing, value, output, {})
-
-    def _written(self, counting: int | None) -> dict[int, float]:
-        """Where a counting is written, with what coefficient; None is for `one`."""
-        written: dict[int, float] = {}
-        key = "one" if counting is None else ("counting", counting)
-        if self.stream.has(key):
-            written[self.stream.place(key)] = 1.0
-        for name, summands in self.form.counts.items():
-            if self.stream.has(("line", name)):
-                for summand in summands:
-                    if summand.guard == self.form.diagrams.true:
-                        coefficient = _coefficient(summand.linear, counting)
-                        if coefficient:
-                            written[self.stream.place(("line", name))] = float(coefficient)
-        return written
-
-    def _local_head(self, offset: int, plan: LayerPlan) -> LimitHead:
-        """The head that reads position i - offset."""
-        values: list[Affine] = []
-        outputs: list[dict[int, float]] = []
-        for variable in plan.reads[offset]:
-            if isinstance(variable, Shifted):
-                values.append(self.stream.counted_value(variable.node))
-                outputs.append({self.stream.place(variable): 1.0})
-            else:
-                for group in self.stream.classes(variable)[1:]:
-                    values.append(self.stream.symbols(group))
-                    outputs.append({self.stream.place((variable, group)): 1.0})
-        query, key = np.zeros((self.width, 1)), np.zeros((self.width, 1))
-        query[self.stream.place("constant")] = gap()
-        key[self.stream.place("begin")] = 1.0
-        value, output = self._projections(values, outputs)
-        return LimitHead(f"position i - {offset}", query, key, value, output, {offset: 2 * gap()})
-
-    def _projections(
-        self, values: list[Affine], outputs: list[dict[int, float]]
-    ) -> tuple[Matrix, Matrix]:
-        value = np.zeros((self.width, len(values)))
-        output = np.zeros((len(values), self.width))
-        for place, (read, written) in enumerate(zip(values, outputs, strict=True)):
-            for dimension, weight in read.weights.items():
-                value[dimension, place] = weight
-            for dimension, weight in written.items():
-                output[place, dimension] = weight
-        return value, output
-
-    # Feed-forwards
-
-    def _feed_forward(self, circuit: Circuit) -> tuple[tuple[HiddenUnits, ...], Matrix, Matrix]:
-        first = list(circuit.first)
-        rows = [self._first(unit) for unit in first]
-        hidden = [self._hidden(rows, self.width, [self._name(unit) for unit in first])]
-        last: list[Any] = list(first)
-        if circuit.second:
-            places = {unit: place for place, unit in enumerate(first)}
-            last = list(circuit.second)
-            rows = [self._second(unit, places) for unit in circuit.second]
-            hidden.append(self._hidden(rows, len(first), ["" for _ in last]))
-        output, bias = np.zeros((self.width, len(last))), np.zeros(self.width)
-        places = {unit: place for place, unit in enumerate(last)}
-        for target, sums in circuit.writes.items():
-            dimension = self.stream.place(target)
-            for total in sums:
-                bias[dimension] += total.constant
-                for unit, weight in total.terms:
-                    output[dimension, places[unit]] += weight
-        return tuple(hidden), output, bias
-
-    def _hidden(
-        self, rows: list[tuple[Affine, bool]], below: int, names: list[str]
-    ) -> HiddenUnits:
-        weights, biases = np.zeros((len(rows), below)), np.zeros(len(rows))
-        for number, (total, _) in enumerate(rows):
-            for place, weight in total.weights.items():
-                weights[number, place] = weight
-            biases[number] = total.constant
-        heaviside = np.array([is_step for _, is_step in rows], dtype=bool)
-        return HiddenUnits(weights, biases, heaviside, tuple(names))
-
-    def _first(self, unit: FirstUnit) -> tuple[Affine, bool]:
-        """What a unit computes before its activation, and whether that is Heaviside's."""
-        total = Affine()
-        if isinstance(unit, Vote):
-            total.constant = unit.bias - 0.5
-            for (variable, values), weight in unit.weights:
-                total.add(self.stream.literal(variable, values), weight)
-            return total, True
-        times = 1.0
-        if isinstance(unit, Gate):
-            total.add(self.stream.linear_value(unit.linear), 1 / unit.scale)
-        elif unit.form is None:
-            total.constant = 0.5
+def longest_length(limit: LimitTransformer, format_: Format) -> int:
+    """The largest length up to which every comparison's margin exceeds its rounding error."""
+    low, high = 0, LONGEST
+    while low < high:
+        middle = (low + high + 1) // 2
+        if _slack(limit, middle, format_) > 0:
+            low = middle
         else:
-            sign = -1.0 if unit.below else 1.0
-            total.add(self.stream.form_value(unit.form), sign)
-            total.add(Affine({self.stream.place("one"): 0.5 - unit.cut}), sign)
-            times = _above(unit)
-        for variable, values in unit.literals:
-            total.add(self.stream.literal(variable, values), times)
-            total.constant -= times
-        return total, not isinstance(unit, Gate)
-
-    def _second(self, unit: SecondUnit, places: dict[Any, int]) -> tuple[Affine, bool]:
-        total = Affine({places[first]: float(weight) for first, weight in unit.inputs})
-        total.constant = unit.bias - (0.0 if unit.gate else 0.5)
-        return total, not unit.gate
-
-    def _name(self, unit: FirstUnit) -> str:
-        if isinstance(unit, Conjunction) and unit.form is not None:
-            form = self.form.describe_linear(Linear(unit.form.terms))
-            return f"{form} {'<' if unit.below else '>='} {unit.cut}"
-        return ""
+            high = middle - 1
+    return low
 
 
-def _coefficient(linear: Linear, counting: int | None) -> int:
-    return linear.constant if counting is None else linear.countings.get(counting, 0)
+def _slack(limit: LimitTransformer, length: int, format_: Format) -> float:
+    """The smallest difference of margin and rounding error of a unit that compares counts."""
+    margin = 1 / (2 * (length + 1))
+    reading = _dimensions_read(limit)
+    errors = [
+        rounding_error(limit, units.weights[row], units.biases[row], length, format_, reading)
+        for layer in limit.layers
+        for units in layer.hidden[:1]
+        for row in np.flatnonzero(compares_counts(limit, units))
+    ]
+    return margin - max(errors, default=0.0)
 
 
-def _above(unit: Conjunction) -> float:
-    """A power of two that is by 1 larger than anything that a comparison's difference can be."""
-    assert unit.form is not None
-    sign = -1 if unit.below else 1
-    largest = sum(max(0, sign * coefficient) for _, coefficient in unit.form.terms)
-    largest = max(largest, sign * (1 - unit.cut), 0) + 1
-    return float(1 << largest.bit_length())
+def compares_counts(limit: LimitTransformer, units: HiddenUnits) -> NDArray[np.bool_]:
+    """Which units of a first hidden layer compare counts."""
+    counts = np.array([kind == "count" for kind in limit.kinds])
+    found: NDArray[np.bool_] = units.heaviside & (units.weights[:, counts] != 0).any(axis=1)
+    return found
+
+
+def _dimensions_read(limit: LimitTransformer) -> dict[int, tuple[float, int]]:
+    """Of each count dimension: the sum of the coefficients that it is made with, and how many."""
+    sums = np.zeros(len(limit.dimensions))
+    terms = np.zeros(len(limit.dimensions), dtype=int)
+    for layer in limit.layers:
+        for head in layer.heads:
+            if not head.phi:
+                sums += np.abs(head.output).sum(axis=0)
+                terms += (head.output != 0).sum(axis=0)
+    return {place: (float(sums[place]), int(terms[place])) for place in range(len(sums))}
+
+
+def rounding_error(
+    limit: LimitTransformer,
+    weights: Matrix,
+    bias: float,
+    length: int,
+    format_: Format,
+    reading: dict[int, tuple[float, int]],
+) -> float:
+    """A bound on the rounding error of a comparison at position `length`, before it is scaled.
+
+    A sum of k numbers has a relative error of at most g(k) = k u / (1 - k u), in any order. An
+    average of up to `length` weights has g(length + 5): four more for the weights themselves and
+    for the product. A dimension that adds up m averages has m more, one per layer included. The
+    unit's own sum is over the dimensions that it reads, and its bias.
+
+    Args:
+        limit: the limit transformer.
+        weights: the unit's weights.
+        bias: its bias.
+        length: the number of symbols of an input.
+        format_: the number format.
+        reading: by dimension, the sum of the coefficients that it is made with, and their number.
+    """
+    terms = int(np.count_nonzero(weights)) + 1
+    own = _relative(terms + 3, format_)
+    total = own * abs(bias)
+    for place in np.flatnonzero(weights):
+        weight = abs(float(weights[place]))
+        if limit.kinds[place] == "boolean":
+            total += weight * own
+            continue
+        largest, count = reading[place]
+        if place == limit.one:
+            largest = 1 / (length + 1)
+        averaged = _relative(length + 5 + count + len(limit.layers), format_)
+        total += weight * largest * (averaged + own * (1 + averaged))
+    return total
+
+
+def _relative(count: int, format_: Format) -> float:
+    product = count * format_.roundoff
+    return product / (1 - product) if product < 0.5 else math.inf
+
+
+def _slope(limit: LimitTransformer, length: int, format_: Format) -> float:
+    """The slope of the units that compare counts."""
+    return _power_of_two((0.5 + 4 * format_.roundoff) / _slack(limit, length, format_))
+
+
+def _power_of_two(number: float) -> float:
+    """The least power of two that is at least a number."""
+    return 2.0 ** math.ceil(math.log2(number))
+
+
+# Weights
+
+
+def _emit(
+    construction: Construction, length: int, format_: Format, form: PositionForm, slope: float
+) -> Transformer:
+    limit = construction.limit
+    rows = length + 1
+    reads_offsets = any(head.phi for layer in limit.layers for head in layer.heads)
+    one_hot = rows if form == "absolute" and reads_offsets else 0
+    width = len(limit.dimensions) + one_hot
+    layers = [
+        LayerMatrices(
+            _attention(layer, width, len(limit.dimensions), form, rows, limit, format_),
+            _feed_forward(limit, layer, width, slope),
+        )
+        for layer in limit.layers
+    ]
+    model = emit(
+        layers,
+        EmbeddingTables(
+            embedding=_widened(limit.embedding, width),
+            unembedding=_widened(limit.unembedding, width),
+            positions=_positions(limit, form, rows, one_hot),
+        ),
+        causal=True,
+        dtype=format_.name,
+        layout=_layout(construction, one_hot),
+        max_length=rows,
+    )
+    model.vocabulary = vocabulary(construction.form.program)
+    model.text = text_format(construction.form.program, length)
+    return model
+
+
+def _widened(table: Matrix, width: int) -> Matrix:
+    return np.pad(table, ((0, 0), (0, width - table.shape[1])))
+
+
+def _positions(
+    limit: LimitTransformer, form: PositionForm, rows: int, one_hot: int
+) -> Matrix | None:
+    """The table of positions: periodic columns, and for `absolute` the one-hot position."""
+    if form != "absolute" and not limit.positions.any():
+        return None
+    periodic = limit.positions[np.arange(rows) % limit.period]
+    return np.concatenate([periodic, np.eye(rows)[:, :one_hot]], axis=1)
+
+
+def _attention(
+    layer: LimitLayer,
+    width: int,
+    narrow: int,
+    form: PositionForm,
+    rows: int,
+    limit: LimitTransformer,
+    format_: Format,
+) -> AttentionMatrices:
+    heads = []
+    for head in layer.heads:
+        scale = format_.margin / gap(limit.precision)
+        query, key = _tall(head.query, width) * scale, _tall(head.key, width)
+        bias = None
+        if head.phi and form == "absolute":
+            by_position = _position_products(head, width, narrow, rows, scale)
+            query = np.concatenate([query, by_position[0]], axis=1)
+            key = np.concatenate([key, by_position[1]], axis=1)
+        elif head.phi:
+            window = head.range
+            bias = np.zeros((1, 2 * window + 3))
+            for offset, score in head.phi.items():
+                bias[0, window + 1 - offset] = score * scale
+        value, output = _tall(head.value, width), _tall(head.output.T, width).T
+        heads.append(AttentionMatrices(query[None], key[None], value[None], output[None], bias))
+    return stack_heads(heads, no_heads(width))
+
+
+def _tall(matrix: Matrix, width: int) -> Matrix:
+    return np.pad(matrix, ((0, width - len(matrix)), (0, 0)))
+
+
+def _position_products(
+    head: LimitHead, width: int, narrow: int, rows: int, scale: float
+) -> tuple[Matrix, Matrix]:
+    """Queries and keys whose products are phi: the query of position i is phi(i - j) in place j."""
+    query, key = np.zeros((width, rows)), np.zeros((width, rows))
+    key[narrow:] = np.eye(rows)
+    for offset, score in head.phi.items():
+        query[narrow:] += score * scale * np.eye(rows, k=-offset)
+    return query, key
+
+
+def _feed_forward(
+    limit: LimitTransformer, layer: LimitLayer, width: int, slope: float
+) -> FeedForwardMatrices:
+    """Heaviside units [x > 0] as clipped units with a slope; ReLU units never exceed 1."""
+    weights, biases = [], []
+    for place, units in enumerate(layer.hidden):
+        slopes = np.ones(len(units.biases))
+        matrix = units.weights
+        if place == 0:
+            slopes[compares_counts(limit, units)] = slope
+            matrix = _widened(matrix, width)
+        weights.append(matrix * slopes[:, None])
+        biases.append(units.biases * slopes + 0.5 * units.heaviside)
+    weights.append(_tall(layer.output, width))
+    biases.append(np.pad(layer.bias, (0, width - len(layer.bias))))
+    return FeedForwardMatrices(tuple(weights), tuple(biases))
+
+
+def _layout(construction: Construction, one_hot: int) -> Layout:
+    """Slots: lines first, then what else has a dimension of its own."""
+    stream, program = construction.stream, construction.form.program
+    slots = []
+    for name, kind in program.kinds.items():
+        slot_kind: SlotKind = "boolean" if kind == "Boolean" else "count"
+        slots.append(Slot(name, slot_kind, stream.lines[name], 1))
+    taken = {slot.start for slot in slots}
+    for place, dimension in enumerate(stream.dimensions):
+        if place not in taken:
+            slots.append(Slot(dimension.name, dimension.kind, place, 1))
+    if one_hot:
+        slots.append(Slot("position", "categorical", len(stream.dimensions), one_hot))
+    layers = construction.limit.layers
+    count = max(len(layer.heads) for layer in layers)
+    heads = tuple(
+        tuple(
+            f"layer {number}: {layer.heads[place].name}"
+            for number, layer in enumerate(layers, 1)
+            if place < len(layer.heads)
+        )
+        for place in range(count)
+    )
+    return Layout(tuple(slots), heads)
+
+
+# Text
+
+
+def vocabulary(program: CraspProgram) -> Vocabulary:
+    """The tokens of a program's model: its symbols in order, then the begin symbol."""
+    begin = "<begin>"
+    while begin in program.alphabet:
+        begin = f"<{begin}>"
+    names = (*program.alphabet, begin)
+    return Vocabulary(names=names, size=len(names))
+
+
+def text_format(program: CraspProgram, max_length: int) -> TokenFormat:
+    """How the model of a program reads a word, and where its answer stands."""
+    symbols = len(program.alphabet)
+    transduces = bool(program.next_symbols)
+    classes = (*program.alphabet, "stop") if transduces else ("reject", "accept")
+    return TokenFormat(
+        mode="allowed" if transduces else "last",
+        classes=classes,
+        symbols=tuple(range(symbols)),
+        before=(symbols,),
+        end=symbols if transduces else None,
+        longest=max_length,
+    )
+
+
+def explain(construction: Construction) -> list[str]:
+    """What each layer computes, line by line."""
+    form, limit = construction.form, construction.limit
+    lines = []
+    embedded = construction.schedule.embedded
+    if embedded:
+        lines.append(f"embedding: {', '.join(embedded)}")
+    for number, (plan, layer) in enumerate(
+        zip(construction.schedule.layers, limit.layers, strict=True), 1
+    ):
+        lines += [f"layer {number}, head: {head.name}" for head in layer.heads]
+        hidden = " + ".join(str(len(units.biases)) for units in layer.hidden)
+        names = [form.describe(computed.node) for computed in plan.booleans]
+        names += dict.fromkeys(gated.line for gated in plan.gated)
+        if names:
+            lines.append(f"layer {number}, {hidden} units: {', '.join(names)}")
+    return lines

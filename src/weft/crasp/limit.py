@@ -116,6 +116,7 @@ class LimitTransformer:
         positions: a row per residue of the position.
         layers: the layers.
         unembedding: the outputs, as linear functions of the last stream.
+        one: the dimension that holds 1 / (i + 1); None if there is none.
         precision: see the module.
     """
 
@@ -127,6 +128,7 @@ class LimitTransformer:
     positions: Float[Matrix, "period d"]
     layers: tuple[LimitLayer, ...]
     unembedding: Float[Matrix, "outputs d"]
+    one: int | None = None
     precision: int = PRECISION
 
     @property
@@ -150,7 +152,7 @@ class LimitTransformer:
 
         Example:
             >>> from weft.crasp import Comparison, Counting, CraspProgram, Line, Symbol
-            >>> from weft.crasp.construction import limit_transformer
+            >>> from weft.crasp.limit_construction import limit_transformer
             >>> ones = Comparison(">=", Counting(Symbol("1")), Counting(Symbol("0")))
             >>> model = limit_transformer(CraspProgram(("0", "1"), (Line("enough", ones),)))
             >>> model.value(model.run("1001"), "enough")

@@ -367,6 +367,8 @@ class _Builder:
         match expression:
             case Symbol(symbol):
                 place = self._symbols[symbol]
+                if place == len(self._symbols):
+                    return diagrams.at_least(TokenAt(0), place)
                 return diagrams.within(TokenAt(0), place, place + 1)
             case Constant(value):
                 return diagrams.true if value else diagrams.false

@@ -1,7 +1,9 @@
 """Slots: which dimensions of the residual stream hold which variable, and how values are encoded.
 
 A categorical variable has one dimension per value, one-hot; a set has one per element, multi-hot; a
-number has one, which holds its value. The output of a head is all zeros while it is undefined.
+number has one, which holds its value. The output of a head is all zeros while it is undefined. A
+Boolean is one dimension that is 0 or 1; a count is one that holds C / (i + 1) at position i, the
+axis before the last of a stream.
 
 `encode`, `decode` and `nearest` translate between values and dimensions. A value is named by its
 code, its place in the list of the variable's values.
@@ -25,7 +27,7 @@ from weft.language.ranges import Categorical, Number, Subset
 if TYPE_CHECKING:
     from jaxtyping import Float, Float64, Int
 
-SlotKind = Literal["categorical", "number", "set"]
+SlotKind = Literal["categorical", "number", "set", "boolean", "count"]
 
 UNDEFINED_CODE = -1
 
@@ -40,7 +42,7 @@ class Slot:
         start: its first dimension.
         size: the number of its dimensions.
         is_head: whether it is the output of a head, which can be undefined.
-        values: the buckets of a number, the legal sets of a set; empty for a categorical variable.
+        values: the buckets of a number, the legal sets of a set; empty for other kinds.
     """
 
     name: str
@@ -57,8 +59,18 @@ class Slot:
 
     @property
     def count(self) -> int:
-        """The number of values."""
+        """The number of values; 0 for a count, which has no largest one."""
+        if self.kind == "boolean":
+            return 2
         return self.size if self.kind == "categorical" else len(self.values)
+
+    def is_undefined(self, code: int) -> bool:
+        """Whether a code stands for no value; counts always have one, and may be -1."""
+        return code == UNDEFINED_CODE and self.kind != "count"
+
+    def value(self, code: int) -> Any:
+        """The value of a code; of categorical variables, Booleans and counts, it is the code."""
+        return self.values[code] if self.values else code
 
     def as_dict(self) -> dict[str, Any]:
         """The slot as plain values, for JSON."""
@@ -146,6 +158,8 @@ def encode(slot: Slot, code: int) -> dict[int, float]:
         return {slot.start + code: 1.0}
     if slot.kind == "number":
         return {slot.start: float(slot.values[code])}
+    if slot.kind == "boolean":
+        return {slot.start: float(code)}
     return {slot.start + item: 1.0 for item in slot.values[code]}
 
 
@@ -161,10 +175,16 @@ def encodings(slot: Slot) -> Float64[np.ndarray[Any, Any], "values size"]:
 def decode(stream: Float[Tensor, "*batch width"], slot: Slot) -> Int[Tensor, "*batch"]:
     """Return the code of a variable at each position; `UNDEFINED_CODE` if it holds no value.
 
-    Numbers are assigned to the nearest bucket. Other dimensions must be recognisably 0 or 1: within
-    0.25 for categorical variables, and on the same side of 0.5 for sets.
+    Numbers are assigned to the nearest bucket, counts to the nearest integer. Other dimensions must
+    be recognisably 0 or 1: within 0.25 for categorical variables and Booleans, and on the same side
+    of 0.5 for sets.
     """
     held = stream[..., slot.dimensions].double()
+    if slot.kind == "count":
+        return counted(held).round().long()
+    if slot.kind == "boolean":
+        clean = (held - 0.5).abs()[..., 0] > 0.25
+        return torch.where(clean, (held[..., 0] > 0.5).long(), UNDEFINED_CODE)
     table = torch.from_numpy(encodings(slot)).to(held.device)
     if slot.kind == "categorical":
         one_hot = (held > 0.75).sum(-1) == 1
@@ -177,8 +197,18 @@ def decode(stream: Float[Tensor, "*batch width"], slot: Slot) -> Int[Tensor, "*b
     return torch.where(same.any(-1), same.int().argmax(-1), UNDEFINED_CODE)
 
 
+def counted(held: Float[Tensor, "*batch positions 1"]) -> Float[Tensor, "*batch positions"]:
+    """Return counts from what their dimension holds, which is C / (i + 1) at position i."""
+    return held[..., 0] * torch.arange(1, held.shape[-2] + 1, device=held.device)
+
+
 def nearest(held: Float[Tensor, "*batch size"], slot: Slot) -> Float[Tensor, "*batch size"]:
-    """Return the encoding of a value that is nearest to what a slot's dimensions hold."""
+    """Return the encoding of a value that is nearest to what a slot's dimensions hold.
+
+    Counts are left as they are.
+    """
+    if slot.kind == "count":
+        return held
     table = torch.from_numpy(encodings(slot)).to(held)
     return table[(held[..., None, :] - table).square().sum(-1).argmin(-1)]
 
@@ -213,20 +243,23 @@ def read_stream(stream: Float[Tensor, "*batch width"], layout: Layout) -> dict[s
 def _values(codes: Any, slot: Slot) -> Any:
     if isinstance(codes, list):
         return [_values(code, slot) for code in codes]
-    if codes == UNDEFINED_CODE:
-        return None
-    return slot.values[codes] if slot.kind == "set" else codes
+    return None if slot.is_undefined(codes) else slot.value(codes)
 
 
 def margin(stream: Float[Tensor, "*batch width"], slot: Slot) -> Float[Tensor, "*batch"]:
     """Return how much every dimension of a slot may change before another value is nearest.
 
-    An exact encoding of a categorical variable or a set has margin 0.5, one of a number half the
-    distance to the next bucket. The output of a head can also be undefined, which is all zeros.
+    An exact encoding of a categorical variable, a Boolean or a set has margin 0.5, one of a number
+    half the distance to the next bucket, and one of a count 0.5 / (i + 1) at position i. The output
+    of a head can also be undefined, which is all zeros.
     """
     held = stream[..., slot.dimensions].double()
-    if slot.kind == "set":
+    if slot.kind in ("set", "boolean"):
         return (held - 0.5).abs().amin(-1)
+    if slot.kind == "count":
+        counts = counted(held)
+        positions = torch.arange(1, held.shape[-2] + 1, device=held.device)
+        return (0.5 - (counts - counts.round()).abs()) / positions
     if slot.kind == "number":
         buckets = torch.from_numpy(encodings(slot))[:, 0].to(held.device)
         borders = (buckets[1:] + buckets[:-1]) / 2

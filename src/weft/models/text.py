@@ -17,12 +17,14 @@ from weft.language.vocabulary import Vocabulary
 from weft.models.generation import generate
 
 if TYPE_CHECKING:
+    from jaxtyping import Float
+
     from weft.models.factory import Model
 
 MAX_LENGTH = 1_000_000
 """The longest input or answer that a model folder may claim."""
 
-Mode = Literal["every", "last", "continue", "translate"]
+Mode = Literal["every", "last", "allowed", "continue", "translate"]
 
 
 @dataclass(frozen=True)
@@ -70,14 +72,15 @@ class TokenFormat:
 
     Attributes:
         mode: where the answer stands: under `every` token of the input, or under its `last` one; as
-            what the model `continue`s it with; or as what its decoder writes (`translate`).
+            all classes that score higher than `end` under the last one (`allowed`); as what the
+            model `continue`s it with; or as what its decoder writes (`translate`).
         classes: the names of the classes that the model chooses from.
         spaced: whether spaces separate the names in an answer.
         symbols: the tokens that inputs may have; all if empty.
         before: tokens in front of every input.
         after: tokens behind it.
         start: the token from which a decoder starts to write.
-        end: the class that ends an answer.
+        end: the class that ends an answer; with `allowed`, the answer if no class is allowed.
         longest: the largest number of tokens that an input may have; None for any.
         longest_answer: an answer is truncated after this many classes.
     """
@@ -100,6 +103,8 @@ class TokenFormat:
             raise WeftError(f"'text' names tokens beyond the {vocabulary} of the model")
         if len(self.classes) > outputs or not -1 < (self.end or 0) < outputs:
             raise WeftError(f"'text' names classes beyond the {outputs} of the model")
+        if self.mode == "allowed" and self.end is None:
+            raise WeftError("'text' has the mode 'allowed' and no class 'end' to compare with")
         if not 0 <= self.longest_answer <= MAX_LENGTH:
             raise WeftError(f"'longest_answer' is {self.longest_answer}")
         if self.longest is not None and not 0 <= self.longest <= MAX_LENGTH:
@@ -123,13 +128,20 @@ class TokenFormat:
             chosen = self._translated(model, tokens)
         else:
             output = model(tokens, **({} if layers is None else {"layers": layers}))
-            chosen, ran = output.logits[0].argmax(-1).tolist(), int(output.layers)
-            chosen = chosen[-1:] if self.mode == "last" else chosen
-        if self.end is not None and self.end in chosen:
+            chosen, ran = self._chosen(output.logits[0]), int(output.layers)
+        if self.end is not None and self.end in chosen and self.mode != "allowed":
             chosen = chosen[: chosen.index(self.end)]
         outputs = tuple(self._class(number) for number in chosen)
         names = tuple(vocabulary.name(number) for number in numbers)
         return TextRun(names, outputs, (" " if self.spaced else "").join(outputs), ran)
+
+    def _chosen(self, logits: Float[torch.Tensor, "length outputs"]) -> list[int]:
+        """The classes of the answer, from the scores at every position."""
+        if self.mode == "allowed" and self.end is not None:
+            allowed = logits[-1] > logits[-1, self.end]
+            return allowed.nonzero().flatten().tolist() or [self.end]
+        best: list[int] = logits.argmax(-1).tolist()
+        return best[-1:] if self.mode == "last" else best
 
     def _read(self, vocabulary: Vocabulary, text: str) -> list[int]:
         """The numbers of the tokens in a text."""

@@ -1,0 +1,425 @@
+"""The theorem, and the checks in order.
+
+Claim: on every word over the alphabet, up to the model's longest, and at every position of it, from
+the begin symbol on,
+
+- the dimension of each Boolean line is exactly 0 or 1, as the program says;
+- the dimension of each count line is within a stated error of C(i) / (i + 1), so that rounding
+  (i + 1) times what it holds gives C(i);
+- the outputs follow: the greater logit is `accept` if the program accepts what it has read so far,
+  or a symbol's logit is above that of `stop` if the program allows that symbol next.
+
+The meaning of each line is computed from the program alone (`meaning`). What each dimension holds
+is computed from the weights alone (`execution`): heads are uniform or fetch from one position
+(`heads`), units are thresholds of integer counts or pass numbers through, with a margin for every
+rounding error (`values`). Both are canonical functions of word and position (`diagrams`), so they
+are compared by being the same.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from fractions import Fraction
+
+import numpy as np
+
+from weft.crasp.program import CraspProgram
+from weft.crasp.proof.counterexample import Counterexample, aim_at, find_word
+from weft.crasp.proof.diagrams import Diagrams, Function, Integers, Leaf, TooLarge
+from weft.crasp.proof.execution import Execution, Unproved, check_sizes
+from weft.crasp.proof.heads import Embeddings
+from weft.crasp.proof.meaning import Meaning, meaning_of
+from weft.crasp.proof.values import Arithmetic, Known, Unclear, Unknown, Value
+from weft.crasp.text import expression_text
+from weft.models.config import TransformerConfig
+from weft.models.slots import Layout, Slot
+from weft.models.transformer import DTYPES, Transformer
+from weft.proofs import Proof, Verdict
+from weft.proofs.rounding import Array
+
+SIZES = (
+    "vocabulary", "outputs", "width", "heads", "hidden", "key_width", "value_width", "layers",
+    "positions", "max_length", "offsets", "sink", "dtype",
+)  # fmt: skip
+"""Fields of the config that a model may choose; the weights of every choice are proved."""
+
+TRUSTED = (
+    "the meaning of the program",
+    "the weights and the config as they were loaded",
+    "floating-point arithmetic in the model's number format, in any order of summation; bfloat16 "
+    "is accumulated in float32",
+    "exp(0) is 1, and exp of anything far enough below 0 underflows to 0",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CraspProof(Proof):
+    """What was shown of a compiled C-RASP program.
+
+    Attributes:
+        lines: how many lines of the program were compared.
+        quantities: how many different counts and sums of counts their comparisons test.
+        error: how far any count dimension can be from C(i) / (i + 1), times i + 1; below 1/2.
+        unclear: the comparison that rounding may blur; empty if there is none.
+        unclear_from: the length of the shortest word on which it may.
+        proved_to: if the proof fails for the model's longest words, for which it goes through.
+        word: the word of the counterexample.
+    """
+
+    lines: int = 0
+    quantities: int = 0
+    error: float = 0.0
+    unclear: str = ""
+    unclear_from: int | None = None
+    proved_to: int | None = None
+    word: tuple[str, ...] | None = None
+
+    @property
+    def checked(self) -> str:
+        """How much was checked, in a few words."""
+        return f"{self.lines:,} lines, {self.quantities:,} compared quantities"
+
+    @property
+    def trusted(self) -> tuple[str, ...]:
+        """What the proof takes for granted."""
+        return TRUSTED
+
+
+def prove(model: Transformer, program: CraspProgram, *, search: bool = True) -> CraspProof:
+    """Show from its weights and config that a model computes a C-RASP program.
+
+    Token k is the k-th symbol of the alphabet, the token after them the begin symbol.
+
+    Args:
+        model: the model, as it was compiled or loaded.
+        program: what it should compute.
+        search: whether to look for a counterexample if the proof does not go through.
+    """
+    began = time.perf_counter()
+    proving = _Proving(model, program)
+    reason, shown, proved_to = "", None, None
+    try:
+        proving.run()
+    except Unproved as unproved:
+        reason = proving.explain(str(unproved))
+        proved_to = proving.shorter()
+        if proved_to is not None:
+            reason += f"; proved for words of up to {proved_to:,} symbols"
+    if reason and search:
+        shown = proving.counterexample()
+    verdict: Verdict = "proved" if not reason else "wrong" if shown else "undecided"
+    unclear = proving.first_unclear()
+    return CraspProof(
+        verdict=verdict,
+        seconds=time.perf_counter() - began,
+        reason=reason,
+        counterexample=None if shown is None else shown.shown,
+        word=None if shown is None else shown.word,
+        limits=f"words of up to {proving.longest:,} symbols",
+        lines=len(program.lines),
+        quantities=proving.quantities,
+        error=proving.error if verdict == "proved" else 0.0,
+        unclear=proving.name_of(unclear) if unclear and reason else "",
+        unclear_from=unclear.position if unclear and reason else None,
+        proved_to=proved_to,
+    )
+
+
+class _Proving:
+    """One proof: how far it came, and what it knows so far."""
+
+    def __init__(
+        self, model: Transformer, program: CraspProgram, longest: int | None = None
+    ) -> None:
+        self.model, self.program = model, program
+        limit = model.config.max_length
+        self.longest = longest if longest is not None else (limit or 1) - 1
+        self.error = 0.0
+        self.meaning: Meaning | None = None
+        self.arithmetic: Arithmetic | None = None
+
+    @property
+    def quantities(self) -> int:
+        """How many sums of counts are tested."""
+        return 0 if self.meaning is None else len(self.meaning.diagrams.quantities) - 1
+
+    def run(self) -> None:
+        """All checks, the cheap ones first."""
+        model, config = self.model, self.model.config
+        if model.between_layers is not None:
+            raise Unproved("the model applies a function between its layers")
+        check_config(config, self.program)
+        layout = check_layout(model.stream_layout, config, self.program)
+        tensors = read_tensors(model)
+        check_sizes(tensors, config)
+        try:
+            self.meaning = meaning_of(self.program, self.longest)
+            self.arithmetic = Arithmetic(self.meaning.diagrams, config.dtype)
+            embeddings = _embeddings(tensors, config, self.longest + 1)
+            execution = Execution(tensors, config, embeddings, self.arithmetic)
+            execution.run()
+            self._check_lines(execution, layout)
+            self._check_outputs(execution)
+        except TooLarge:
+            raise Unproved("its functions are too large to be compared") from None
+
+    # Lines
+
+    def _check_lines(self, execution: Execution, layout: Layout) -> None:
+        assert self.meaning is not None
+        for name, slot in layout.items():
+            what, function = self._says(name, slot)
+            if function is None:
+                continue
+            value = execution.value(slot.start)
+            if isinstance(value, Unknown):
+                raise Unproved(f"{what} is not understood: {value.reason}")
+            if slot.kind == "boolean":
+                self._check_boolean(what, function, value)
+            else:
+                self._check_count(what, function, value)
+
+    def _says(self, name: str, slot: Slot) -> tuple[str, Function | None]:
+        """What a slot should hold: a line, or what every stream has; None if it is neither."""
+        assert self.meaning is not None
+        make, program = self.meaning.diagrams, self.program
+        if name in program.kinds:
+            return f"the line '{name}'", self.meaning.lines[name]
+        if name == "begin":
+            return "'begin'", make.of_symbol(1, [0] * len(program.alphabet))
+        if name == "constant":
+            return "'constant'", make.constant(1)
+        if name == "one":
+            return "'one'", make.constant(1)
+        if name.startswith("Q_") and name[2:] in program.alphabet:
+            return f"'{name}'", make.of_symbol(0, [int(name[2:] == s) for s in program.alphabet])
+        return f"'{name}'", None
+
+    def _check_boolean(self, what: str, function: Function, value: Known) -> None:
+        differs = np.flatnonzero(value.function.roots != function.roots)
+        if len(differs):
+            where = _position(int(differs[0]))
+            raise Unproved(f"{what} is not what its dimension computes at {where}")
+        inexact = np.flatnonzero(value.error)
+        if len(inexact):
+            raise Unproved(f"{what} is not exactly 0 or 1 at {_position(int(inexact[0]))}")
+
+    def _check_count(self, what: str, function: Function, value: Known) -> None:
+        """For all pairs of what the program says and what the dimension holds, they are near."""
+        assert self.meaning is not None
+        make, places = self.meaning.diagrams, np.arange(1, self.longest + 2, dtype=np.float64)
+        for said, held, positions in _leaf_pairs(make, function, value.function):
+            low, high = _difference(make, said, held, places)
+            off = np.maximum(np.abs(low), np.abs(high)) + value.error * places
+            off = off[positions] + 1e-13 * places[positions]
+            far = np.flatnonzero(off >= 0.5)
+            if len(far):
+                where = _position(int(positions[far[0]]))
+                raise Unproved(f"{what} is not what its dimension holds at {where}")
+            self.error = max(self.error, float(off.max(initial=0.0)))
+
+    # Outputs
+
+    def _check_outputs(self, execution: Execution) -> None:
+        assert self.meaning is not None
+        lines, program, make = self.meaning.lines, self.program, self.meaning.diagrams
+        logits = execution.logits()
+        if not program.next_symbols:
+            reject, accept = logits
+            self._check_above("accept", accept, reject, lines[program.accepting])
+            return
+        *symbols, stop = logits
+        for symbol, logit in zip(program.alphabet, symbols, strict=True):
+            line = program.next_symbols.get(symbol)
+            function = make.constant(0) if line is None else lines[line]
+            self._check_above(f"the symbol '{symbol}'", logit, stop, function)
+
+    def _check_above(self, what: str, logit: Value, other: Value, function: Function) -> None:
+        """One logit is above another where a function holds, and below it elsewhere."""
+        assert self.arithmetic is not None
+        for value in (logit, other):
+            if isinstance(value, Unknown):
+                raise Unproved(f"the output {what} is not understood: {value.reason}")
+        assert isinstance(logit, Known)
+        assert isinstance(other, Known)
+        make = self.arithmetic.diagrams
+        gap = make.add(logit.function, make.scale(other.function, Fraction(-1)))
+        error = logit.error + other.error
+        sure = np.ones(len(error), bool)
+
+        def decided(leaf: Leaf, positions: Integers) -> Integers:
+            if leaf.total is not None:
+                sure[positions] = False
+            sure[positions] &= np.abs(float(leaf.constant)) > error[positions]
+            return np.full(len(positions), make.true if leaf.constant > 0 else make.false)
+
+        chosen = make.expand(gap, decided)
+        wrong = np.flatnonzero(~sure | (chosen.roots != function.roots))
+        if len(wrong):
+            where = _position(int(wrong[0]))
+            raise Unproved(f"the output {what} does not follow from the program at {where}")
+
+    # If it does not go through
+
+    def first_unclear(self) -> Unclear | None:
+        """The comparison that rounding blurs on the shortest words."""
+        noted = [] if self.arithmetic is None else self.arithmetic.unclear
+        named = [unclear for unclear in noted if self.name_of(unclear)]
+        return min(named, key=lambda unclear: unclear.position, default=None)
+
+    def name_of(self, unclear: Unclear) -> str:
+        """The comparison of the program that a unit should decide."""
+        assert self.meaning is not None
+        names = [
+            expression_text(expression)
+            for expression, tested in self.meaning.comparisons
+            if unclear.quantity in tested
+        ]
+        return min(names, key=len, default="")
+
+    def explain(self, reason: str) -> str:
+        """Why the proof does not go through; a comparison without a margin comes first."""
+        unclear = self.first_unclear()
+        if unclear is None:
+            return reason
+        return (
+            f"the comparison '{self.name_of(unclear)}' may fail on words of "
+            f"{unclear.position:,} symbols or more: rounding can move "
+            f"its unit by {unclear.error:.2g}, and its margin is {unclear.margin:.2g} ({reason})"
+        )
+
+    def shorter(self) -> int | None:
+        """Up to which shorter length the proof goes through, if a comparison is the reason."""
+        unclear = self.first_unclear()
+        if unclear is None or unclear.position < 1 or unclear.position > self.longest:
+            return None
+        shorter = _Proving(self.model, self.program, unclear.position - 1)
+        try:
+            shorter.run()
+        except Unproved:
+            return None
+        return shorter.longest
+
+    def counterexample(self) -> Counterexample | None:
+        """A word that was run, and on which the model and the program differ."""
+        unclear, aim = self.first_unclear(), None
+        if unclear is not None and self.meaning is not None:
+            quantity = self.meaning.diagrams.quantities[unclear.quantity]
+            assert quantity is not None
+            aim = aim_at(self.meaning.diagrams, quantity, unclear.level, unclear.position)
+        return find_word(self.model, self.program, self.longest, aim)
+
+
+def _position(position: int) -> str:
+    return "the begin symbol" if position == 0 else f"position {position:,}"
+
+
+def _leaf_pairs(
+    make: Diagrams, one: Function, other: Function
+) -> Iterator[tuple[Leaf, Leaf, Integers]]:
+    """All pairs of leaves of two functions that occur together, with the positions where."""
+    found: dict[tuple[int, int], set[tuple[int, int]]] = {}
+    stacked = np.stack([one.roots, other.roots], 1)
+    pairs, places = np.unique(stacked, axis=0, return_inverse=True)
+    for number, (a, b) in enumerate(pairs.tolist()):
+        leaves: set[tuple[int, int]] = set()
+        found[a, b] = leaves
+        _collect(make, a, b, leaves, set())
+        positions = np.flatnonzero(places.reshape(-1) == number)
+        for x, y in leaves:
+            yield make.items[x], make.items[y], positions  # type: ignore[misc]
+
+
+def _collect(
+    make: Diagrams, one: int, other: int, leaves: set[tuple[int, int]], seen: set[tuple[int, int]]
+) -> None:
+    if (one, other) in seen:
+        return
+    seen.add((one, other))
+    step = make.split(one, other)
+    if step is None:
+        leaves.add((one, other))
+        return
+    for pair in step:
+        _collect(make, *pair, leaves, seen)
+
+
+def _difference(make: Diagrams, said: Leaf, held: Leaf, places: Array) -> tuple[Array, Array]:
+    """The least and the greatest value of (i + 1) held - said, at every position."""
+    nothing = make.constant(0)
+    total = make.add(held.total or nothing, make.scale(said.total or nothing, Fraction(-1)))
+    low, high = make.total_bounds(total)
+    constant = float(held.constant) * places - float(said.constant)
+    return low + constant, high + constant
+
+
+# What surrounds the layers
+
+
+def check_config(config: TransformerConfig, program: CraspProgram) -> None:
+    """Every field is that of a causal Transformer without norms, or one of the sizes."""
+    chosen = {name: getattr(config, name) for name in SIZES}
+    if type(config.max_length) is not int:
+        raise Unproved(
+            f"config.max_length is {config.max_length!r}; the proof needs a longest input"
+        )
+    expected = TransformerConfig(
+        kind="decoder",
+        activation="relu" if config.activation == "relu" else "clipped",
+        position="none" if config.positions is None else "learned",
+        scaled=False,
+        **chosen,
+    )
+    for field in fields(TransformerConfig):
+        mine, wanted = getattr(config, field.name), getattr(expected, field.name)
+        if mine != wanted or type(mine) is not type(wanted):
+            raise Unproved(f"config.{field.name} is {mine!r}, should be {wanted!r}")
+    symbols = len(program.alphabet)
+    outputs = symbols + 1 if program.next_symbols else 2
+    for name, mine, wanted in (
+        ("vocabulary", config.vocabulary, symbols + 1),
+        ("outputs", config.outputs, outputs),
+    ):
+        if mine != wanted:
+            raise Unproved(f"config.{name} is {mine}, the program asks for {wanted}")
+    if config.positions is not None and config.positions < config.max_length:
+        raise Unproved(
+            f"it has {config.positions} positions, for inputs of {config.max_length} tokens"
+        )
+
+
+def check_layout(layout: Layout | None, config: TransformerConfig, program: CraspProgram) -> Layout:
+    """Every line has a dimension of its kind."""
+    if layout is None:
+        raise Unproved("the model has no layout, so it was not compiled from a program")
+    kinds: Mapping[str, str] = {"Boolean": "boolean", "count": "count"}
+    for name, kind in program.kinds.items():
+        if name not in layout:
+            raise Unproved(f"the line '{name}' has no dimension in the stream")
+        slot = layout[name]
+        if (slot.kind, slot.size) != (kinds[kind], 1) or not 0 <= slot.start < config.width:
+            raise Unproved(f"the layout's slot of '{name}' is not that of a {kind}")
+    return layout
+
+
+def read_tensors(model: Transformer) -> dict[str, Array]:
+    """The weights in float64, all of the config's number format."""
+    result: dict[str, Array] = {}
+    for name, tensor in model.state_dict().items():
+        if tensor.dtype != DTYPES[model.config.dtype]:
+            raise Unproved(f"{name} is {tensor.dtype}, the config says {model.config.dtype}")
+        result[name] = tensor.double().cpu().numpy()
+    return result
+
+
+def _embeddings(tensors: Mapping[str, Array], config: TransformerConfig, count: int) -> Embeddings:
+    embedding = tensors["embedding"]
+    return Embeddings(
+        begin=embedding[-1],
+        symbols=embedding[:-1],
+        positions=None if config.positions is None else tensors["position.parts.learned.table"],
+        count=count,
+        dtype=config.dtype,
+    )
