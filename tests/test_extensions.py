@@ -252,7 +252,7 @@ def test_a_broken_package_is_named_and_breaks_nothing_else(folder: Path) -> None
     )
     assert task("works").reference(("a",)) == ("a", "a")
     assert task("parity").name == "parity"
-    with pytest.raises(WeftError, match="did you mean 'works'"):
+    with pytest.raises(WeftError, match="Did you mean 'works'"):
         task("work")
 
 

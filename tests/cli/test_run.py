@@ -67,6 +67,17 @@ def test_a_trace_of_weights_shows_values_margins_and_gaps(tmp_path: Path) -> Non
         assert ours["margins"]["parity"] == 0.5
 
 
+def test_a_trace_of_a_model_with_other_names_of_tokens(tmp_path: Path) -> None:
+    """Tokens of tasks are text, so a model trained from traces has '1' for the program's 1."""
+    folder = tmp_path / "model"
+    weft("compile", "parity", "-o", str(folder))
+    before = weft("run", str(folder), "101", "--trace")
+    description = json.loads((folder / "config.json").read_text())
+    description["vocabulary"] = [str(token) for token in description["vocabulary"]]
+    (folder / "config.json").write_text(json.dumps(description))
+    assert weft("run", str(folder), "101", "--trace") == before
+
+
 def test_wide_inputs_are_folded() -> None:
     text = weft("run", "parity", "1" * 100, "--trace")
     assert max(map(len, text.splitlines()[:-3])) <= 80

@@ -91,6 +91,7 @@ def test_runs_that_differ_in_their_seed_are_averaged(runs: Path) -> None:
     assert max(map(len, lines)) <= 80
     assert lines[1].split()[1:5] == ["parity", "nano", "0", "of"]
     assert lines[2].split()[3:5] == ["2", "train"]
+    assert lines[3].split()[:2] == ["batch=4", "longer"]  # what tells it from the group above
     assert Mean(tuple(shares["longer"])).short in lines[3]
 
 

@@ -61,6 +61,16 @@ def test_a_sweep_runs_every_cell_once_and_goes_on_where_it_was(tmp_path: Path) -
     assert after == written
 
 
+def test_the_table_of_a_sweep_names_every_setting_and_fits_the_terminal(tmp_path: Path) -> None:
+    file = tmp_path / "grid.toml"
+    file.write_text('task = "parity"\n[grid]\n"model.position" = ["none", "nape"]\nseed = [0, 1]\n')
+    lines = weft("sweep", str(file), "--runs", str(tmp_path / "runs"), "--list").splitlines()
+    assert max(map(len, lines)) <= 80
+    starts = [line.split()[0] for line in lines[1:]]
+    expected = [(f"model.position={p}", f"seed={s}") for p in ("none", "nape") for s in (0, 1)]
+    assert starts == [part for label in expected for part in label]
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

@@ -64,7 +64,7 @@ def test_runs_from_traces_are_runs(runs: Path) -> None:
     [
         (("traces", "parity", "--for", "none.txt"), "cannot be read"),
         (("traces", "parity", "--for", "x", "--task", "parity"), "both"),
-        (("traces", "party"), "did you mean 'parity'?"),
+        (("traces", "party"), "Did you mean 'parity'?"),
         (("train", "parity", "--small"), "no program was named"),
         (
             ("train", "parity", "--traces", "parity", "model.width=3"),

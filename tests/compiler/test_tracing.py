@@ -95,5 +95,5 @@ def test_gaps_are_between_selected_scores_and_the_sink() -> None:
 
 
 def test_a_trained_model_has_no_variables_to_trace() -> None:
-    with pytest.raises(WeftError, match="was not compiled from a program"):
+    with pytest.raises(WeftError, match="does not say which dimensions"):
         trace_model(Transformer(preset("nano", vocabulary=4)), [1, 2])

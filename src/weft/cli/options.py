@@ -107,7 +107,7 @@ def new_table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Seque
 
     table = Table(box=None, pad_edge=False)
     for column in header:
-        table.add_column(column, justify="right" if column in right else "left")
+        table.add_column(column, justify="right" if column in right else "left", overflow="fold")
     for row in rows:
         table.add_row(*row)
     return table

@@ -11,7 +11,7 @@ from weft.cli.options import new_console, print_json
 from weft.cli.run import RunDisplay
 from weft.cli.trace_table import render_model
 from weft.compiler.build import compile_program
-from weft.compiler.execution import ProgramFormat
+from weft.compiler.execution import ProgramFormat, model_numbers
 from weft.compiler.tracing import trace_model
 from weft.files import read_text
 from weft.interpreter.inputs import read_input
@@ -43,11 +43,13 @@ def run_folder(folder: Path, given: str, layers: int | None, trace: bool) -> Run
     assert model.text is not None  # a loaded model reads text
     run = model.text.run(model, given, layers=layers)
     numbers: list[int] = []
-    if trace and model.vocabulary is not None:
-        numbers = model.vocabulary.all_numbers(list(run.tokens))
     output = ""
     if isinstance(model.text, ProgramFormat):
-        output = model.text.program.definition.output
+        program = model.text.program
+        output = program.definition.output
+        numbers = model_numbers(model, program, run.tokens)
+    elif trace and model.vocabulary is not None:
+        numbers = model.vocabulary.all_numbers(list(run.tokens))
     return _display(model, run, numbers, output, trace)
 
 

@@ -86,7 +86,9 @@ def runs_command(
         return
     console = new_console()
     if group:
-        cells = [line for entry in grouped(rows) for line in _group_lines(entry)]
+        groups = grouped(rows)
+        settings = _settings(store, groups)
+        cells = [line for entry in groups for line in _group_lines(entry, settings)]
         console.print(new_table(GROUP_HEADER, cells, ("n each",)))
     else:
         cells = [line for row in rows for line in _lines(row)]
@@ -139,13 +141,37 @@ def _accuracies(row: RunRow) -> list[list[str]]:
     ]
 
 
-def _group_lines(group: RunGroup) -> list[list[str]]:
+def _settings(store: RunStore, groups: Sequence[RunGroup]) -> dict[str, list[str]]:
+    """By first run, the settings in which groups of the same task and model differ."""
+    alike: dict[tuple[str, str], list[Run]] = {}
+    for group in groups:
+        first = group.rows[0]
+        alike.setdefault((first.task, first.model), []).append(first.run)
+    result: dict[str, list[str]] = {}
+    for runs in alike.values():
+        differing = store.compare(runs)
+        differing.pop("seed", None)
+        for index, run in enumerate(runs):
+            values = {key.rpartition(".")[2]: some[index] for key, some in differing.items()}
+            result[run.name] = [
+                f"{key}={'default' if value is None else value}" for key, value in values.items()
+            ]
+    return result
+
+
+def _group_lines(group: RunGroup, settings: dict[str, list[str]]) -> list[list[str]]:
+    """A group's rows of the table; below the model, as many settings as there is room for."""
     first = group.rows[0]
     done, total = len(group.seeds), len(group.rows)
     seeds = f"{done}" if done == total else f"{done} of {total}"
     start = [first.run.name[:8], first.task, first.model, seeds]
     results = [[split, *_averaged(mean)] for split, mean in group.means.items()]
-    return _repeated(start, results) if results else [[*start, first.run.status, "", ""]]
+    if not results:
+        return [[*start, first.run.status, "", ""]]
+    lines = _repeated(start, results)
+    for line, setting in zip(lines[1:], settings[first.run.name], strict=False):
+        line[GROUP_HEADER.index("model")] = setting
+    return lines
 
 
 def _averaged(mean: Mean) -> tuple[str, str]:

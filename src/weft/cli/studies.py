@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from weft.training.launch.executor import Executor
     from weft.training.launch.sweep import Cell
 
+MAX_LABEL = 30
+"""Up to this many columns, the settings of a sweep's runs are not folded."""
+
 Devices = Annotated[
     str,
     typer.Option("--devices", help="Devices that the processes use in turn, as in cuda:0,cuda:1."),
@@ -140,9 +143,12 @@ def _print_sweep(cells: list[Cell], statuses: dict[str, str], runs: Path, json: 
     for cell in cells:
         name = cell.config.hash
         shares = [accuracies[name].get(split, "") for split in splits]
-        rows.append([" ".join(cell.label), name, statuses[name], *shares])
+        rows.append(["\n".join(cell.label), name[:8], statuses[name], *shares])
     console = new_console()
-    console.print(new_table(("cell", "run", "status", *splits), rows, splits))
+    table = new_table(("cell", "run", "status", *splits), rows, splits)
+    longest = max((len(part) for cell in cells for part in cell.label), default=0)
+    table.columns[0].no_wrap = longest <= MAX_LABEL  # the accuracies fold first
+    console.print(table)
     tested = [pair for result in results.values() if result for pair in result.shares.items()]
     for line in warnings(tested):
         console.print(line, soft_wrap=True)

@@ -93,7 +93,7 @@ class ProgramFormat:
         limit, must_halt = layers, False
         if model.config.halt is not None and not self.trained:
             limit, must_halt = layer_limit(program, layers, None)
-        run = run_model(model, [_numbers(model, program, tokens)], layers=limit)
+        run = run_model(model, [model_numbers(model, program, tokens)], layers=limit)
         if must_halt and not run.halted[0]:
             raise WeftError(
                 f"the model has not halted after {limit:,} layers",
@@ -119,7 +119,7 @@ class ProgramFormat:
         return TextRun(tokens, outputs, result, run.layers[0])
 
 
-def _numbers(model: Model, program: Program, tokens: Sequence[Any]) -> list[int]:
+def model_numbers(model: Model, program: Program, tokens: Sequence[Any]) -> list[int]:
     """The numbers that a model has for the tokens of a program."""
     numbers = token_numbers(program, tokens)
     names = None if model.vocabulary is None else model.vocabulary.names

@@ -102,8 +102,9 @@ def trace_model(model: Model, numbers: Sequence[int], *, layers: int | None = No
     layout = model.stream_layout
     if layout is None or not isinstance(model, Transformer):
         raise WeftError(
-            "the model was not compiled from a program, so its stream holds no variables to trace",
-            remedy="Trace a compiled model; weft explain shows what a trained one has learned",
+            "the model does not say which dimensions of its stream hold which variable, so there "
+            "is nothing to trace",
+            remedy="Trace a compiled model; weft explain shows what was learned from traces",
         )
     tokens, lengths = padded([numbers], model.embedding.device)
     _, cache = model.run_with_cache(tokens, lengths, layers=layers)

@@ -159,9 +159,12 @@ def _unknown(point: ExtensionPoint, name: str, known: list[str]) -> WeftError:
     if is_folder(name) or is_file(name):
         what = f"{name} is a {'folder' if is_folder(name) else 'file'}, not {point.noun}"
         return WeftError(what, remedy="Give a name, or path/file.py:Class")
+    suggestion = did_you_mean(name, known)
+    end = "" if suggestion.endswith("?") else "."
     return WeftError(
         f"there is no {point.noun.partition(' ')[2]} '{name}'",
-        remedy=f"Or name a class in a file, as path/file.py:Class; {did_you_mean(name, known)}",
+        remedy=f"{suggestion[0].upper()}{suggestion[1:]}{end} Or name a class in a file, as "
+        "path/file.py:Class",
     )
 
 

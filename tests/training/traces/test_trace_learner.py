@@ -250,7 +250,7 @@ def test_runs_without_an_l1_penalty_are_named_as_before() -> None:
         ),
         (("model.width=9",), "is determined by the program"),
         (("supervision.program=",), "needs a program"),
-        (("supervision.program=party",), "did you mean 'parity'"),
+        (("supervision.program=party",), "Did you mean 'parity'"),
     ],
 )
 def test_what_cannot_be_is_said(changes: tuple[str, ...], said: str, tmp_path: Path) -> None:
