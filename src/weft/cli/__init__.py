@@ -47,6 +47,8 @@ COMMANDS = {
     "verdict": ("verdict", "verdict_command", "Compare what is expressible, predicted, learned."),
     "crasp show": ("crasp", "show_command", "Show a C-RASP program."),
     "crasp run": ("crasp", "run_command", "Run a C-RASP program on a word."),
+    "crasp equal": ("crasp_analysis", "equal_command", "Find a word on which two programs differ."),
+    "crasp simplify": ("crasp_analysis", "simplify_command", "Print a smaller, equal program."),
 }
 """By command: its module, its function, and its line in `weft --help`.
 

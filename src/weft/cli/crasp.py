@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from weft.cli.options import Json, new_console, print_json
+from weft.cli.options import Json, new_console, plural, print_json
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from weft.crasp.program import CraspProgram
     from weft.crasp.reference import CraspRun
 
@@ -25,7 +27,8 @@ CraspName = Annotated[
 def show_command(name: CraspName, json: Json = False) -> None:
     """Show a C-RASP program.
 
-    It is shown as text that parses back to the same program.
+    It is shown as text that parses back to the same program, with its measures as a comment: the
+    depth of nested counts, the number of operations, and what its transformer needs.
 
     Examples:
 
@@ -40,10 +43,34 @@ def show_command(name: CraspName, json: Json = False) -> None:
     if json:
         print_json(_program_as_json(program))
         return
-    new_console().print(text(program), end="", soft_wrap=True)
+    console = new_console()
+    console.print(text(program), end="", soft_wrap=True)
+    for line in _measures(program):
+        console.print(f"// {line}", soft_wrap=True)
+
+
+def _measures(program: CraspProgram) -> Iterator[str]:
+    """What a program costs and needs, in words."""
+    from weft.crasp.measures import measure
+
+    measures = measure(program)
+    yield f"counting depth {measures.depth}, {plural(measures.size, 'operation')}"
+    if measures.layers is None:
+        yield "too large for the construction of weights"
+    else:
+        heads = " + ".join(map(str, measures.heads))
+        word = "head" if measures.heads == (1,) else "heads"
+        yield f"{plural(measures.layers, 'layer')} with {heads} {word}"
+    if measures.period > 1:
+        yield f"periodic predicates with period {measures.period}"
+    if measures.offsets:
+        yield f"local predicates with offsets {', '.join(map(str, measures.offsets))}"
 
 
 def _program_as_json(program: CraspProgram) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    from weft.crasp.measures import measure
     from weft.crasp.text import expression_text, text
 
     return {
@@ -65,6 +92,7 @@ def _program_as_json(program: CraspProgram) -> dict[str, Any]:
             for p in program.periodics
         ],
         "local": [{"name": p.name, "offsets": list(p.offsets)} for p in program.locals],
+        "measures": asdict(measure(program)),
         "text": text(program),
     }
 
