@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any, Literal, NoReturn, get_args
 
 from weft.config import choices, from_plain, to_plain, typed_fields
-from weft.errors import WeftError, did_you_mean
+from weft.errors import WeftError, check_known, unknown_name
 from weft.extensions import available, exists
 
 Kind = Literal["encoder", "decoder", "encoder-decoder"]
@@ -217,10 +217,7 @@ def _check(config: TransformerConfig) -> None:
         )
     for key, allowed in CHOICES.items():
         value = getattr(config, key)
-        if value not in allowed:
-            _refuse(
-                f"{key} '{value}' is not known", did_you_mean(value, list(allowed)).capitalize()
-            )
+        check_known(value, allowed, f"{key} '{value}' is not known", subject="TransformerConfig")
     if config.architecture == "lstm":
         _check_lstm(config)
     _check_sizes(config)
@@ -368,8 +365,8 @@ def _check_attention(config: TransformerConfig) -> None:
 def _check_extension(kind: str, name: str, known: tuple[str, ...]) -> None:
     """Load a user's mechanism, or refuse an unknown name."""
     if not exists(kind, name):
-        remedy = did_you_mean(name, [*known, *available(kind)]).capitalize()
-        _refuse(f"{kind} '{name}' is not known", remedy)
+        what, names = f"{kind} '{name}' is not known", [*known, *available(kind)]
+        raise unknown_name(what, name, names, subject="TransformerConfig")
     if kind == "position":
         from weft.models.positions import encoding_class
 

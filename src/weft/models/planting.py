@@ -24,7 +24,7 @@ import torch
 from torch import Tensor, nn
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
-from weft.errors import WeftError, did_you_mean
+from weft.errors import WeftError, check_known
 from weft.models.attention import Attention
 from weft.models.config import BIASED, ROTATED, TransformerConfig
 from weft.models.feed_forward import FeedForward
@@ -139,9 +139,7 @@ def plant(
     entries: dict[str, PlantedEntries] = {}
     names = {weight: name for name, weight in into.named_parameters()}
     for part in (parts,) if isinstance(parts, str) else parts:
-        if part not in PARTS:
-            remedy = did_you_mean(part, list(PARTS)).capitalize()
-            raise WeftError(f"no part of a model is called '{part}'", remedy=remedy)
+        check_known(part, PARTS, f"no part of a model is called '{part}'")
         entries |= {names[block.weight]: block for block in placement.entries(part)}
     planted = Planted(entries)
     planted.write()

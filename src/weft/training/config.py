@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any, Literal, NoReturn
 
 from weft.config import content_hash, from_plain, frozen, require, to_plain, typed_fields
-from weft.errors import WeftError, did_you_mean
+from weft.errors import WeftError, check_known
 from weft.extensions import versions
 from weft.models.config import TransformerConfig
 from weft.models.init import Recipe
@@ -279,8 +279,7 @@ def _check(config: TrainingConfig) -> None:
     """Raise a `WeftError` for values that make no sense."""
     known = typed_fields(TransformerConfig)
     for key in config.model:
-        if key not in known:
-            refuse(f"a model has no '{key}'", did_you_mean(key, list(known)).capitalize())
+        check_known(key, known, f"a model has no '{key}'", subject="TrainingConfig")
     require(config.model, {key: known[key] for key in config.model}, "TrainingConfig: model")
     for key, (low, high) in BOUNDS.items():
         part, _, name = key.rpartition(".")

@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 
 import torch
 
-from weft.errors import Interrupted, WeftError, did_you_mean
+from weft.errors import Interrupted, check_known
 from weft.files import Log
 from weft.tasks import Batch, Task
 from weft.tasks.task import TRAIN, VALIDATION
@@ -315,9 +315,9 @@ def deciding_split(config: TrainingConfig) -> str | None:
 def check_splits(config: TrainingConfig, task: Task) -> None:
     """Refuse splits without a test set, and stopping by a split whose accuracy is reported."""
     for split in config.evaluation.splits:
-        if split not in (*task.tested, VALIDATION):
-            remedy = did_you_mean(split, list(task.tested)).capitalize()
-            raise WeftError(f"the task {task.name} has no test set for '{split}'", remedy=remedy)
+        if split != VALIDATION:
+            what = f"the task {task.name} has no test set for '{split}'"
+            check_known(split, task.tested, what)
     name = deciding_split(config)
     allowed = (None, VALIDATION, *(split for split in DEV_SPLITS if split in task.tested))
     if name not in allowed:
