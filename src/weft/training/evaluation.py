@@ -179,8 +179,8 @@ def decoded(model: Model, batch: Batch) -> Ints:
         tensors = tensors_of(so_far, model.config).to(model.embedding.device)
         chosen[:, length - 1] = run(model, tensors).logits[:, -1].argmax(-1).cpu().numpy()
         if length < tokens.shape[1]:
-            own = length >= batch.prompt
-            tokens[:, length] = np.where(own, chosen[:, length - 1], tokens[:, length])
+            generated = length >= batch.prompt
+            tokens[:, length] = np.where(generated, chosen[:, length - 1], tokens[:, length])
     return chosen
 
 

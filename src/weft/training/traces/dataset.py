@@ -257,8 +257,8 @@ def _array(path: Path, kind: Any, shape: tuple[int, ...]) -> Array:
 
 def _described(program: Program, name: str, inputs: int, states: int) -> dict[str, Any]:
     variables = [
-        {"name": one.name, "codes": len(one), "head": one.is_head}
-        for one in program.variables.values()
+        {"name": variable.name, "codes": len(variable), "head": variable.is_head}
+        for variable in program.variables.values()
     ]
     return {
         "format": FORMAT,
@@ -284,7 +284,7 @@ def load(folder: str | Path, program: Program | type[Program]) -> TraceSet:
                 subject=program.name,
                 remedy=AGAIN,
             )
-    states, averages, after, counts = (_read(folder / f"{one}.npy") for one in ARRAYS)
+    states, averages, after, counts = (_read(folder / f"{name}.npy") for name in ARRAYS)
     distinct = StateSet(program.variables, states, counts)
     return TraceSet(program, distinct, averages, after, stored["inputs"])
 
