@@ -6,6 +6,7 @@
     guess                    one value from text, by its looks
     assignment, keywords     `key=value`, and the arguments in `name(key=value, ...)`
     check_types, choices     declared types and the allowed values of a `Literal`
+    check_bounds             smallest and largest values
 
 Every key must be known, no key without a default may be missing, and every value must have the type
 that its field declares. Errors name the file, the key and the value.
@@ -133,6 +134,22 @@ def check_types(config: Any, subject: str) -> None:
             raise WeftError(
                 f"{name} is {value!r}", subject=subject, remedy=f"Give it as {hint.__name__}"
             )
+
+
+def check_bounds(config: Any, bounds: Mapping[str, tuple[float, float]], subject: str) -> None:
+    """Check that numbers, by `key` or `key.sub`, lie between their smallest and largest values.
+
+    None is allowed. In a tuple, every number is checked.
+    """
+    for key, (low, high) in bounds.items():
+        part, _, name = key.rpartition(".")
+        value = getattr(getattr(config, part) if part else config, name)
+        for number in value if isinstance(value, tuple) else (value,):
+            if number is not None and not low <= number <= high:  # nan is in no range
+                bound = f"at most {high:,}" if number > high else f"at least {low:,}"
+                raise WeftError(
+                    f"{key} is {number:,}", subject=subject, remedy=f"It must be {bound}"
+                )
 
 
 def to_plain(value: Any) -> Any:
