@@ -111,15 +111,11 @@ def evaluate(
     predictions are the sets of classes with positive logits, which must equal the label sets;
     otherwise the most likely class, which must be in the label set.
     """
-    training = model.training
-    model.eval()
-    try:
+    with model.evaluating():
         return {
             split: _predictions(model, split, examples, batch, label_sets)
             for split, examples in tests.items()
         }
-    finally:
-        model.train(training)
 
 
 @torch.no_grad()
