@@ -31,6 +31,7 @@ from weft.training.distributed import Group, SharedSignals, agreed
 from weft.training.evaluation import Predictions, evaluate, test_sets
 from weft.training.interrupts import Interrupts
 from weft.training.learner import Learner, NotFinite, autocast
+from weft.training.optim.optimisers import learning_rate
 from weft.training.supervision import learner_of
 
 DEV_SPLITS = ("dev",)
@@ -98,13 +99,10 @@ class Loop:
     def run(self) -> None:
         """Take all remaining steps, and evaluate at the end."""
         with self.interrupts.held():
-            self._open_logs()
+            if self.group.first:
+                self.metrics = Log(self.folder / "metrics.jsonl", self.state.step)
+                self.evaluations = Log(self.folder / "evaluations.jsonl", self.state.step)
             self._run()
-
-    def _open_logs(self) -> None:
-        if self.group.first:
-            self.metrics = Log(self.folder / "metrics.jsonl", self.state.step)
-            self.evaluations = Log(self.folder / "evaluations.jsonl", self.state.step)
 
     def _run(self) -> None:
         if self.state.due:
@@ -178,7 +176,7 @@ class Loop:
         record = Record(
             step=self.state.step,
             loss=loss,
-            lr=self.learner.lr(self.state.step),
+            lr=learning_rate(self.config, self.state.step),
             tokens=self.state.tokens,
             seconds=round(self.state.seconds, 4),
             tokens_per_second=round(self._tokens / max(elapsed, 1e-9), 1),

@@ -181,10 +181,10 @@ class RunStore:
 
     def delete(self, run: Run) -> None:
         """Delete a run and all its files, unless it is being trained."""
-        from weft.training.distributed import Group
+        from weft.training.distributed import ALONE
         from weft.training.trainer import locked
 
-        with locked(run.folder, Group()):
+        with locked(run.folder, ALONE):
             shutil.rmtree(run.folder)
 
 

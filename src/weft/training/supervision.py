@@ -14,7 +14,7 @@ from weft.models.init import initialise
 from weft.models.presets import preset
 from weft.tasks import Task, task
 from weft.training.config import TrainingConfig, refuse
-from weft.training.distributed import Group
+from weft.training.distributed import ALONE, Group
 from weft.training.learner import Learner
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def model_of(config: TrainingConfig, task: Task) -> Model:
 
 
 def learner_of(
-    config: TrainingConfig, task: Task, device: torch.device, group: Group | None = None
+    config: TrainingConfig, task: Task, device: torch.device, group: Group = ALONE
 ) -> Learner:
     """A learner for the config's supervision, with an initialised model."""
     by = config.supervision.by

@@ -39,7 +39,7 @@ from weft.models.slots import round_stream
 from weft.models.transformer import Transformer
 from weft.tasks import Task
 from weft.training.config import TrainingConfig, refuse
-from weft.training.distributed import Group
+from weft.training.distributed import ALONE, Group
 from weft.training.learner import Learner
 from weft.training.program_task import ProgramTask
 from weft.training.traces.dataset import TraceSet, collect
@@ -75,7 +75,7 @@ class TraceLearner(Learner):
         model: Model,
         pairs: VectorPairs,
         device: torch.device,
-        group: Group | None = None,
+        group: Group = ALONE,
     ) -> None:
         super().__init__(config, model, device, group)
         self.pairs = pairs
@@ -113,7 +113,7 @@ class TraceLearner(Learner):
 
 
 def trace_learner(
-    config: TrainingConfig, task: Task, device: torch.device, group: Group | None = None
+    config: TrainingConfig, task: Task, device: torch.device, group: Group = ALONE
 ) -> TraceLearner:
     """Trace the program, compile it, and initialise the feed-forward to train."""
     assert isinstance(task, ProgramTask)
@@ -167,8 +167,8 @@ def traces_of(config: TrainingConfig, task: ProgramTask) -> TraceSet:
     return collect(task.program, task.inputs(config.seed, config.supervision.examples))
 
 
-def _check(config: TrainingConfig, group: Group | None) -> None:
-    if group is not None and group.size > 1:
+def _check(config: TrainingConfig, group: Group) -> None:
+    if group.size > 1:
         raise WeftError(
             "supervision by traces runs in one process",
             remedy="Start it without torchrun; its batches are small",
