@@ -176,12 +176,12 @@ def binned(
             for curve in curves
         )
         shares = tuple(share for share in shares if share.count)
-        mean, interval = averaged(shares)
+        mean, interval = estimate(shares)
         line[sum(members) / len(members)] = (mean, interval)
     return line
 
 
-def averaged(shares: Sequence[Share]) -> tuple[float, Interval]:
+def estimate(shares: Sequence[Share]) -> tuple[float, Interval]:
     """A share with its Wilson interval, or the mean of several seeds with that over seeds."""
     if len(shares) == 1:
         return shares[0].share, shares[0].interval
