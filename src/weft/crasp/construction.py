@@ -243,9 +243,7 @@ def _check_length(program: CraspProgram, max_length: int, form: PositionForm) ->
         )
 
 
-def _too_long(
-    program: CraspProgram, max_length: int, longest: int, format_: Format
-) -> WeftError:
+def _too_long(program: CraspProgram, max_length: int, longest: int, format_: Format) -> WeftError:
     wider = [name for name, other in FORMATS.items() if other.roundoff < format_.roundoff]
     return WeftError(
         f"{format_.name} cannot tell its counts apart in words of {max_length:,} symbols",

@@ -86,9 +86,7 @@ def _circuit(form: NormalForm, plan: LayerPlan) -> Circuit:
 class _Builder:
     """The matrices of a limit transformer."""
 
-    def __init__(
-        self, plans: Schedule, circuits: tuple[Circuit, ...], stream: Stream
-    ) -> None:
+    def __init__(self, plans: Schedule, circuits: tuple[Circuit, ...], stream: Stream) -> None:
         self.plans, self.circuits, self.stream = plans, circuits, stream
         self.form, self.program = plans.form, plans.form.program
         self.width = len(stream.dimensions)
@@ -268,9 +266,7 @@ class _Builder:
                     output[dimension, places[unit]] += weight
         return tuple(hidden), output, bias
 
-    def _hidden(
-        self, rows: list[tuple[Affine, bool]], below: int, names: list[str]
-    ) -> HiddenUnits:
+    def _hidden(self, rows: list[tuple[Affine, bool]], below: int, names: list[str]) -> HiddenUnits:
         weights, biases = np.zeros((len(rows), below)), np.zeros(len(rows))
         for number, (total, _) in enumerate(rows):
             for place, weight in total.weights.items():
