@@ -22,6 +22,7 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -33,6 +34,8 @@ from weft.crasp.proof.heads import Embeddings
 from weft.crasp.proof.meaning import Meaning, meaning_of
 from weft.crasp.proof.values import Arithmetic, Known, Unclear, Unknown, Value
 from weft.crasp.text import expression_text
+from weft.language.expressions import deep_recursion
+from weft.language.vocabulary import Vocabulary
 from weft.models.config import TransformerConfig
 from weft.models.slots import Layout, Slot
 from weft.models.transformer import DTYPES, Transformer
@@ -82,6 +85,19 @@ class CraspProof(Proof):
         return f"{self.lines:,} lines, {self.quantities:,} compared quantities"
 
     @property
+    def figures(self) -> dict[str, Any]:
+        """What else was found, as plain values for JSON."""
+        return {
+            "lines": self.lines,
+            "quantities": self.quantities,
+            "count_error": self.error,
+            "unclear_comparison": self.unclear or None,
+            "unclear_from": self.unclear_from,
+            "proved_to": self.proved_to,
+            "word": None if self.word is None else list(self.word),
+        }
+
+    @property
     def trusted(self) -> tuple[str, ...]:
         """What the proof takes for granted."""
         return TRUSTED
@@ -101,7 +117,8 @@ def prove(model: Transformer, program: CraspProgram, *, search: bool = True) -> 
     proving = _Proving(model, program)
     reason, shown, proved_to = "", None, None
     try:
-        proving.run()
+        with deep_recursion():
+            proving.run()
     except Unproved as unproved:
         reason = proving.explain(str(unproved))
         proved_to = proving.shorter()
@@ -151,6 +168,7 @@ class _Proving:
         if model.between_layers is not None:
             raise Unproved("the model applies a function between its layers")
         check_config(config, self.program)
+        check_vocabulary(model.vocabulary, self.program)
         layout = check_layout(model.stream_layout, config, self.program)
         tensors = read_tensors(model)
         check_sizes(tensors, config)
@@ -297,7 +315,8 @@ class _Proving:
             return None
         shorter = _Proving(self.model, self.program, unclear.position - 1)
         try:
-            shorter.run()
+            with deep_recursion():
+                shorter.run()
         except Unproved:
             return None
         return shorter.longest
@@ -388,6 +407,13 @@ def check_config(config: TransformerConfig, program: CraspProgram) -> None:
         raise Unproved(
             f"it has {config.positions} positions, for inputs of {config.max_length} tokens"
         )
+
+
+def check_vocabulary(vocabulary: Vocabulary | None, program: CraspProgram) -> None:
+    """The tokens are the symbols of the alphabet in order, then the begin symbol."""
+    names = None if vocabulary is None else vocabulary.names
+    if names is not None and names[:-1] != program.alphabet:
+        raise Unproved("the tokens are not the symbols of the program, with the begin symbol last")
 
 
 def check_layout(layout: Layout | None, config: TransformerConfig, program: CraspProgram) -> Layout:
