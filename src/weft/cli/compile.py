@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from weft.compiler import Compiled
     from weft.compiler.check import Report
     from weft.language.program import Program
+    from weft.proofs import Proof
 
 Length = Annotated[
     int | None,
@@ -241,8 +242,17 @@ def _move(compiled: Compiled, device: str) -> None:
 
 def prove_command(
     folder: Annotated[
-        Path, typer.Argument(metavar="DIR", help="A folder written by `weft compile`.")
+        Path,
+        typer.Argument(
+            metavar="DIR", help="A folder written by `weft compile` or `weft crasp compile`."
+        ),
     ],
+    file: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[FILE|NAME]", help="Prove a C-RASP model against this program instead."
+        ),
+    ] = None,
     name: Annotated[
         str | None,
         typer.Option("--program", metavar="PROGRAM", help="The program, if its file has moved."),
@@ -256,37 +266,63 @@ def prove_command(
 
     Prints `proved`, with the states that are excluded because the program itself fails in them;
     `wrong`, with a state or an input as counterexample; or `undecided`, with the reason. The result
-    is written on the model's card. Exits with 1 unless it is proved.
+    is written on the model's card, unless another program is given. Exits with 1 unless it is
+    proved.
 
     Examples:
 
       weft compile addition -o models/addition && weft prove models/addition
 
       weft prove models/addition --strict --json
-    """
-    from weft.compiler.prove import prove_folder
-    from weft.programs import program
 
-    proof = prove_folder(folder, name, program)
+      weft crasp compile dyck-1 -o models/dyck && weft prove models/dyck
+    """
+    proof = _prove(folder, file, name)
     if json:
-        shown = proof.counterexample
-        print_json(
-            {
-                "verdict": proof.verdict,
-                "proved": proof.proved,
-                "limits": proof.limits,
-                "excluded": list(proof.excluded),
-                "reason": proof.reason or None,
-                "counterexample": None if shown is None else str(shown),
-                "cells": proof.cells,
-                "seconds": round(proof.seconds, 3),
-            }
-        )
+        print_json(_proof_as_json(proof))
     elif proof.proved:
-        print(f"proved for {proof.limits} ({proof.cells:,} cells, {proof.seconds:.2f} s)")
+        print(f"proved for {proof.limits} ({proof.checked}, {proof.seconds:.2f} s)")
         for excluded in proof.excluded:
             print(f"excluded: {excluded}")
+        for trusted in proof.trusted:
+            print(f"trusted: {trusted}")
     else:
         print(proof)
     if not proof.proved or (strict and proof.excluded):
         raise typer.Exit(1)
+
+
+def _prove(folder: Path, file: str | None, name: str | None) -> Proof:
+    """The proof of the model in a folder, by the verifier for its language."""
+    from weft.crasp.prove import holds_crasp
+
+    if holds_crasp(folder):
+        from weft.crasp import prove as crasp
+        from weft.crasp.loading import load
+
+        given = file or name
+        return crasp.prove_folder(folder, None if given is None else load(given))
+    if file is not None:
+        raise WeftError(
+            f"{folder} is not a C-RASP model, which alone can be proved against another program",
+            remedy="Leave out the second argument, or use --program if its file has moved",
+        )
+    from weft.compiler.prove import prove_folder
+    from weft.programs import program
+
+    return prove_folder(folder, name, program)
+
+
+def _proof_as_json(proof: Proof) -> dict[str, Any]:
+    shown = proof.counterexample
+    return {
+        "verdict": proof.verdict,
+        "proved": proof.proved,
+        "limits": proof.limits,
+        "excluded": list(proof.excluded),
+        "trusted": list(proof.trusted),
+        "reason": proof.reason or None,
+        "counterexample": None if shown is None else str(shown),
+        "seconds": round(proof.seconds, 3),
+        **proof.figures,
+    }

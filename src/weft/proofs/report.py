@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 Verdict = Literal["proved", "wrong", "undecided"]
 
@@ -49,9 +49,19 @@ class Proof:
         return ()
 
     @property
+    def trusted(self) -> tuple[str, ...]:
+        """What the proof takes for granted, if that is to be said each time."""
+        return ()
+
+    @property
     def checked(self) -> str:
         """How much was checked, in a few words."""
         return ""
+
+    @property
+    def figures(self) -> dict[str, Any]:
+        """What else was found, as plain values for JSON."""
+        return {}
 
     def __str__(self) -> str:
         if self.proved:

@@ -120,7 +120,7 @@ def rebuilt(
 
 
 def weight_mutants(model: Transformer, rng: random.Random, count: int) -> Iterator[Mutant]:
-    """Single weights changed: flipped, moved a little or a lot, zeroed; zeros that became weights."""
+    """Single weights changed: flipped, moved, zeroed; zeros that became weights."""
     entries = [
         (name, tuple(place))
         for name, tensor in model.state_dict().items()

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -69,6 +70,11 @@ class Proof(report.Proof):
     def checked(self) -> str:
         """How much was checked, in a few words."""
         return f"{self.cells:,} cells"
+
+    @property
+    def figures(self) -> dict[str, Any]:
+        """What else was found, as plain values for JSON."""
+        return {"cells": self.cells}
 
 
 def prove(

@@ -187,6 +187,10 @@ class Diagrams:
         result: tuple[int, ...] = self._memo[key]
         return result
 
+    def is_boolean(self, diagram: int) -> bool:
+        """Whether all leaves are 0 or 1."""
+        return {self.false, self.true}.issuperset(self.leaves(diagram))
+
     def apply(self, name: str, operation: Callable[[Leaf, Leaf], int], one: int, other: int) -> int:
         """Combine two diagrams leaf by leaf; `name` names the operation."""
         key = (name, one, other)
@@ -197,8 +201,8 @@ class Diagrams:
                 result = operation(first, second)
             else:
                 test = min(item.test for item in (first, second) if isinstance(item, Node))
-                low_one, high_one = self._branches(one, test)
-                low_other, high_other = self._branches(other, test)
+                low_one, high_one = self.branches(one, test)
+                low_other, high_other = self.branches(other, test)
                 result = self.node(
                     test,
                     self.apply(name, operation, low_one, low_other),
@@ -208,24 +212,12 @@ class Diagrams:
         value: int = result
         return value
 
-    def _branches(self, diagram: int, test: Test) -> tuple[int, int]:
+    def branches(self, diagram: int, test: Test) -> tuple[int, int]:
         """A diagram if a test fails and if it holds; no test in it comes before."""
         item = self.items[diagram]
         if isinstance(item, Node) and item.test == test:
             return item.low, item.high
         return self._below(test, diagram), diagram
-
-    def split(self, one: int, other: int) -> tuple[tuple[int, int], tuple[int, int]] | None:
-        """Two diagrams if their first test fails, and if it holds; None if both are leaves."""
-        items = [self.items[diagram] for diagram in (one, other)]
-        tests = [item.test for item in items if isinstance(item, Node)]
-        if not tests:
-            return None
-        test = min(tests)
-        (low_one, high_one), (low_other, high_other) = (
-            self._branches(diagram, test) for diagram in (one, other)
-        )
-        return (low_one, low_other), (high_one, high_other)
 
     def choose(self, condition: int, then: int, otherwise: int) -> int:
         """`condition ? then : otherwise` of three diagrams, the first one Boolean."""
@@ -239,7 +231,7 @@ class Diagrams:
             items = [self.items[diagram] for diagram in (condition, then, otherwise)]
             test = min(item.test for item in items if isinstance(item, Node))
             lows, highs = zip(
-                *(self._branches(diagram, test) for diagram in (condition, then, otherwise)),
+                *(self.branches(diagram, test) for diagram in (condition, then, otherwise)),
                 strict=True,
             )
             result = self.node(test, self.choose(*lows), self.choose(*highs))

@@ -3,15 +3,20 @@
 A Boolean line is a function with the values 0 and 1. A count line has leaves `constant + (sum over
 j <= i of t(j))`, which depend on the Booleans of its conditionals, minima and maxima. This is the
 program's meaning as `weft.crasp.reference` defines it, in the terms of `diagrams`.
+
+If minima and maxima are compared, their operands are: min(C, D) >= E is C >= E and D >= E. So the
+comparison tests no more than it must, and equal comparisons are more often the same function.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import reduce
-from math import ceil
+from itertools import product
+from math import ceil, prod
+from typing import TypeVar
 
 import numpy as np
 
@@ -41,6 +46,14 @@ from weft.crasp.program import CraspProgram
 from weft.crasp.proof.diagrams import Diagrams, Function, Integers, Leaf
 
 MINUS = Fraction(-1)
+
+T = TypeVar("T")
+
+MAX_PARTS = 256
+"""How many functions a maximum of minima may have; larger ones are split into cases instead."""
+
+Extremes = tuple[tuple[Function, ...], ...]
+"""A count as a maximum of minima."""
 
 
 @dataclass(frozen=True)
@@ -105,10 +118,10 @@ class _Reader:
                 negated = [make.negate(self.read(operand)) for operand in operands]
                 return make.negate(reduce(make.both, negated))
             case Comparison(operator, left, right):
-                return self._compared(expression, operator, self.read(left), self.read(right))
+                return self._compared(expression, operator, Subtract(left, right))
             case Exists(body, local):
-                count = self._counted(self.read(body), local)
-                return self._compared(expression, ">=", count, make.constant(1))
+                excess = Subtract(Counting(body, local), Integer(1))
+                return self._compared(expression, ">=", excess)
             case Previous(body):
                 return self._counted(self.read(body), Local((1,)))
             case Counting(body, local):
@@ -139,19 +152,26 @@ class _Reader:
         return reduce(make.add, near)
 
     def _lesser(self, one: Function, other: Function) -> Function:
-        return self.diagrams.choice(self._at_least(other, one), one, other)
+        less = self.diagrams.add(other, self.diagrams.scale(one, MINUS))
+        return self.diagrams.choice(self._not_negative(less), one, other)
 
     def _greater(self, one: Function, other: Function) -> Function:
-        return self.diagrams.choice(self._at_least(one, other), one, other)
+        return self.diagrams.scale(
+            self._lesser(self.diagrams.scale(one, MINUS), self.diagrams.scale(other, MINUS)), MINUS
+        )
+
+    # Comparisons
 
     def _compared(
-        self, expression: Expression, operator: Operator, left: Function, right: Function
+        self, expression: Expression, operator: Operator, difference: Expression
     ) -> Function:
-        tested: set[int] = set()
-        least = self._at_least(left, right, tested)  # left >= right
-        more = self._at_least(left, self.diagrams.add(right, self.diagrams.constant(1)), tested)
+        """A comparison of a difference with 0."""
+        make, tested = self.diagrams, set[int]()
+        parts = self._extremes(difference)
+        least = self._all_or_any(parts, 0, tested)  # difference >= 0
+        more = self._all_or_any(parts, -1, tested)  # difference >= 1
         self.comparisons[expression] = frozenset(tested)
-        equal = self.diagrams.both(least, self.diagrams.negate(more))
+        equal = make.both(least, make.negate(more))
         match operator:
             case ">=":
                 return least
@@ -160,16 +180,23 @@ class _Reader:
             case "==":
                 return equal
             case "<":
-                return self.diagrams.negate(least)
+                return make.negate(least)
             case "<=":
-                return self.diagrams.negate(more)
+                return make.negate(more)
             case "!=":
-                return self.diagrams.negate(equal)
+                return make.negate(equal)
 
-    def _at_least(
-        self, left: Function, right: Function, tested: set[int] | None = None
-    ) -> Function:
-        """`left >= right`, and the quantities that it tests."""
+    def _all_or_any(self, parts: Extremes, added: int, tested: set[int]) -> Function:
+        """Whether a maximum of minima, plus a constant, is not negative."""
+        make, constant = self.diagrams, self.diagrams.constant(added)
+        holds = [
+            reduce(make.both, (self._not_negative(make.add(f, constant), tested) for f in minimum))
+            for minimum in parts
+        ]
+        return make.negate(reduce(make.both, map(make.negate, holds)))
+
+    def _not_negative(self, function: Function, tested: set[int] | None = None) -> Function:
+        """`function >= 0`; adds the quantities that it tests."""
         make = self.diagrams
 
         def holds(leaf: Leaf, positions: Integers) -> Integers:
@@ -181,4 +208,58 @@ class _Reader:
             level = ceil(-leaf.constant / Fraction(scaled.grain))
             return make.at_least(scaled, np.full(make.positions, level))[positions]
 
-        return make.expand(make.add(left, make.scale(right, MINUS)), holds)
+        return make.expand(function, holds)
+
+    def _extremes(self, expression: Expression) -> Extremes:
+        """A count as a maximum of minima of functions."""
+        parts = self._split(expression)
+        if sum(map(len, parts)) > MAX_PARTS:
+            return ((self.read(expression),),)
+        return parts
+
+    def _split(self, expression: Expression) -> Extremes:
+        make = self.diagrams
+        match expression:
+            case Minimum(operands):
+                return reduce(_minimum, map(self._extremes, operands))
+            case Maximum(operands):
+                return reduce(lambda one, other: one + other, map(self._extremes, operands))
+            case Add(left, right):
+                return self._sum(self._extremes(left), self._extremes(right))
+            case Subtract(left, right):
+                return self._sum(self._extremes(left), self._negative(self._extremes(right)))
+            case Conditional(condition, then, otherwise):
+                chosen = self.read(condition)
+                return tuple(
+                    tuple(make.choice(chosen, one, other) for one, other in _padded(first, second))
+                    for first, second in _padded(self._extremes(then), self._extremes(otherwise))
+                )
+            case Name(name):
+                return self._extremes(self.program.expressions[name])
+            case _:
+                return ((self.read(expression),),)
+
+    def _sum(self, one: Extremes, other: Extremes) -> Extremes:
+        return tuple(
+            tuple(self.diagrams.add(a, b) for a in first for b in second)
+            for first in one
+            for second in other
+        )
+
+    def _negative(self, given: Extremes) -> Extremes:
+        """Minus a maximum of minima is a minimum of maxima, and so a maximum of minima again."""
+        if prod(map(len, given)) > MAX_PARTS:
+            whole = reduce(self._greater, (reduce(self._lesser, part) for part in given))
+            given = ((whole,),)
+        negated = [[self.diagrams.scale(f, MINUS) for f in part] for part in given]
+        return tuple(tuple(dict.fromkeys(chosen)) for chosen in product(*negated))
+
+
+def _minimum(one: Extremes, other: Extremes) -> Extremes:
+    return tuple(first + second for first in one for second in other)
+
+
+def _padded(one: Sequence[T], other: Sequence[T]) -> Iterator[tuple[T, T]]:
+    """Two sequences side by side, the shorter one with its last item again and again."""
+    for place in range(max(len(one), len(other))):
+        yield one[min(place, len(one) - 1)], other[min(place, len(other) - 1)]

@@ -306,10 +306,12 @@ class Ramp:
         self.start = constant + scaled.first / places
         computed = 1e-14 * (abs(constant) + abs(scaled.first) / places)
         self.moved = (error + scaled.error / places + computed) * SLACK
-        self.zeros = np.floor((-self.start - self.moved) / self.per_step)
+        below = (-self.start - self.moved) / self.per_step
+        self.zeros = np.floor(below - _slack(below))
         self.ones = np.full(len(places), 2.0**62)
         if top != np.inf:
-            self.ones = np.ceil((top - self.start + self.moved) / self.per_step)
+            above = (top - self.start + self.moved) / self.per_step
+            self.ones = np.ceil(above + _slack(above))
         self.between = np.maximum(self.zeros + 1, scaled.low) <= np.minimum(
             self.ones - 1, scaled.high
         )
@@ -322,3 +324,8 @@ class Ramp:
     def level(self, bound: Numbers) -> Integers:
         """A bound on the quantity, within what can occur."""
         return np.clip(np.ceil(bound), self.scaled.low, self.scaled.high + 1).astype(np.int64)
+
+
+def _slack(quotient: Numbers) -> Numbers:
+    """More than the rounding error of a quotient that was computed in float64."""
+    return 1e-9 + 1e-14 * np.abs(quotient)

@@ -20,19 +20,31 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
 from weft.crasp.program import CraspProgram
 from weft.crasp.proof.counterexample import Counterexample, aim_at, find_word
-from weft.crasp.proof.diagrams import Diagrams, Function, Integers, Leaf, TooLarge
+from weft.crasp.proof.diagrams import (
+    Diagrams,
+    Function,
+    Integers,
+    Leaf,
+    Node,
+    Test,
+    TooLarge,
+)
 from weft.crasp.proof.execution import Execution, Unproved, check_sizes
+from weft.crasp.proof.feasibility import Bound, never_together
 from weft.crasp.proof.heads import Embeddings
 from weft.crasp.proof.meaning import Meaning, meaning_of
 from weft.crasp.proof.values import Arithmetic, Known, Unclear, Unknown, Value
 from weft.crasp.text import expression_text
+from weft.language.expressions import deep_recursion
+from weft.language.vocabulary import Vocabulary
 from weft.models.config import TransformerConfig
 from weft.models.slots import Layout, Slot
 from weft.models.transformer import DTYPES, Transformer
@@ -44,6 +56,12 @@ SIZES = (
     "positions", "max_length", "offsets", "sink", "dtype",
 )  # fmt: skip
 """Fields of the config that a model may choose; the weights of every choice are proved."""
+
+MAX_PATHS = 5_000
+"""How many ways in which two functions may differ are looked at."""
+
+NEAR = 0.45
+"""How far a count may be from an integer if only the tests on the way show that."""
 
 TRUSTED = (
     "the meaning of the program",
@@ -82,6 +100,19 @@ class CraspProof(Proof):
         return f"{self.lines:,} lines, {self.quantities:,} compared quantities"
 
     @property
+    def figures(self) -> dict[str, Any]:
+        """What else was found, as plain values for JSON."""
+        return {
+            "lines": self.lines,
+            "quantities": self.quantities,
+            "count_error": self.error,
+            "unclear_comparison": self.unclear or None,
+            "unclear_from": self.unclear_from,
+            "proved_to": self.proved_to,
+            "word": None if self.word is None else list(self.word),
+        }
+
+    @property
     def trusted(self) -> tuple[str, ...]:
         """What the proof takes for granted."""
         return TRUSTED
@@ -101,7 +132,8 @@ def prove(model: Transformer, program: CraspProgram, *, search: bool = True) -> 
     proving = _Proving(model, program)
     reason, shown, proved_to = "", None, None
     try:
-        proving.run()
+        with deep_recursion():
+            proving.run()
     except Unproved as unproved:
         reason = proving.explain(str(unproved))
         proved_to = proving.shorter()
@@ -151,6 +183,7 @@ class _Proving:
         if model.between_layers is not None:
             raise Unproved("the model applies a function between its layers")
         check_config(config, self.program)
+        check_vocabulary(model.vocabulary, self.program)
         layout = check_layout(model.stream_layout, config, self.program)
         tensors = read_tensors(model)
         check_sizes(tensors, config)
@@ -198,27 +231,48 @@ class _Proving:
         return f"'{name}'", None
 
     def _check_boolean(self, what: str, function: Function, value: Known) -> None:
-        differs = np.flatnonzero(value.function.roots != function.roots)
-        if len(differs):
-            where = _position(int(differs[0]))
-            raise Unproved(f"{what} is not what its dimension computes at {where}")
+        differs = self._differs(function, value.function)
+        if differs is not None:
+            raise Unproved(f"{what} is not what its dimension computes at {_position(differs)}")
         inexact = np.flatnonzero(value.error)
         if len(inexact):
             raise Unproved(f"{what} is not exactly 0 or 1 at {_position(int(inexact[0]))}")
+
+    def _differs(self, function: Function, other: Function) -> int | None:
+        """The first position at which two Boolean functions may differ."""
+        assert self.meaning is not None
+        differs = [self.longest + 1]
+        for path in _paths(self.meaning.diagrams, function, other):
+            if path.one != path.other:
+                open_ = ~path.excluded(self.meaning.diagrams)
+                differs += path.positions[open_][:1].tolist()
+        return min(differs) if min(differs) <= self.longest else None
 
     def _check_count(self, what: str, function: Function, value: Known) -> None:
         """For all pairs of what the program says and what the dimension holds, they are near."""
         assert self.meaning is not None
         make, places = self.meaning.diagrams, np.arange(1, self.longest + 2, dtype=np.float64)
-        for said, held, positions in _leaf_pairs(make, function, value.function):
-            low, high = _difference(make, said, held, places)
-            off = np.maximum(np.abs(low), np.abs(high)) + value.error * places
-            off = off[positions] + 1e-13 * places[positions]
-            far = np.flatnonzero(off >= 0.5)
-            if len(far):
-                where = _position(int(positions[far[0]]))
-                raise Unproved(f"{what} is not what its dimension holds at {where}")
-            self.error = max(self.error, float(off.max(initial=0.0)))
+        error = value.error * places + 1e-13 * places
+        for path in _paths(make, function, value.function):
+            said, held = path.one, path.other
+            total = make.add(
+                held.total or make.constant(0),
+                make.scale(said.total or make.constant(0), Fraction(-1)),
+            )
+            constant = float(held.constant) * places - float(said.constant)
+            low, high = make.total_bounds(total)
+            off = np.maximum(np.abs(low + constant), np.abs(high + constant)) + error
+            far = path.positions[off[path.positions] >= 0.5]
+            if len(far):  # unless the tests on the way make the difference small
+                limit = NEAR - error
+                beyond = replace(path, positions=far)
+                excluded = beyond.excluded(make, Bound(total, True, limit - constant))
+                excluded &= beyond.excluded(make, Bound(total, False, -limit - constant))
+                if not excluded.all():
+                    where = _position(int(far[~excluded][0]))
+                    raise Unproved(f"{what} is not what its dimension holds at {where}")
+                off[far] = NEAR
+            self.error = max(self.error, float(off[path.positions].max(initial=0.0)))
 
     # Outputs
 
@@ -256,9 +310,10 @@ class _Proving:
             return np.full(len(positions), make.true if leaf.constant > 0 else make.false)
 
         chosen = make.expand(gap, decided)
-        wrong = np.flatnonzero(~sure | (chosen.roots != function.roots))
-        if len(wrong):
-            where = _position(int(wrong[0]))
+        unsure = np.flatnonzero(~sure)
+        wrong = int(unsure[0]) if len(unsure) else self._differs(function, chosen)
+        if wrong is not None:
+            where = _position(wrong)
             raise Unproved(f"the output {what} does not follow from the program at {where}")
 
     # If it does not go through
@@ -297,7 +352,8 @@ class _Proving:
             return None
         shorter = _Proving(self.model, self.program, unclear.position - 1)
         try:
-            shorter.run()
+            with deep_recursion():
+                shorter.run()
         except Unproved:
             return None
         return shorter.longest
@@ -316,43 +372,70 @@ def _position(position: int) -> str:
     return "the begin symbol" if position == 0 else f"position {position:,}"
 
 
-def _leaf_pairs(
-    make: Diagrams, one: Function, other: Function
-) -> Iterator[tuple[Leaf, Leaf, Integers]]:
-    """All pairs of leaves of two functions that occur together, with the positions where."""
-    found: dict[tuple[int, int], set[tuple[int, int]]] = {}
+@dataclass(frozen=True, eq=False)
+class _Path:
+    """Tests with their results, and the leaves of two functions that they lead to.
+
+    Attributes:
+        tests: the tests.
+        one: the leaf of the first function.
+        other: that of the second.
+        positions: where the two functions have these diagrams.
+    """
+
+    tests: tuple[tuple[Test, bool], ...]
+    one: Leaf
+    other: Leaf
+    positions: Integers
+
+    def excluded(self, make: Diagrams, *further: Bound) -> Array:
+        """At which positions the tests surely cannot have these results, with further bounds."""
+        result = np.zeros(len(self.positions), bool)
+        for offset in {0, *(test[1] for test, _ in self.tests)}:
+            bounds = [*further] if offset == 0 else []
+            for (number, back, level), holds in self.tests:
+                quantity = make.quantities[number]
+                if quantity is not None and back == offset:
+                    limit = np.full(make.positions, float(level if holds else level - 1))
+                    bounds.append(Bound(quantity.function, holds, limit))
+            if bounds:
+                result |= never_together(make, bounds, self.positions - offset)
+        return result
+
+
+def _paths(make: Diagrams, one: Function, other: Function) -> Iterator[_Path]:
+    """The ways through the diagrams of two functions, at all positions where they differ.
+
+    Where both have the same diagram, there is a path without tests for each of its leaves.
+    """
     stacked = np.stack([one.roots, other.roots], 1)
     pairs, places = np.unique(stacked, axis=0, return_inverse=True)
     for number, (a, b) in enumerate(pairs.tolist()):
-        leaves: set[tuple[int, int]] = set()
-        found[a, b] = leaves
-        _collect(make, a, b, leaves, set())
         positions = np.flatnonzero(places.reshape(-1) == number)
-        for x, y in leaves:
-            yield make.items[x], make.items[y], positions  # type: ignore[misc]
+        if a == b:
+            for leaf in make.leaves(a):
+                yield _Path((), make.items[leaf], make.items[leaf], positions)  # type: ignore[arg-type]
+            continue
+        for found, (tests, x, y) in enumerate(_ways(make, a, b, ())):
+            if found > MAX_PATHS:
+                raise Unproved("two functions differ in more ways than can be looked at")
+            yield _Path(tests, make.items[x], make.items[y], positions)  # type: ignore[arg-type]
 
 
-def _collect(
-    make: Diagrams, one: int, other: int, leaves: set[tuple[int, int]], seen: set[tuple[int, int]]
-) -> None:
-    if (one, other) in seen:
+def _ways(
+    make: Diagrams, one: int, other: int, tests: tuple[tuple[Test, bool], ...]
+) -> Iterator[tuple[tuple[tuple[Test, bool], ...], int, int]]:
+    items = [make.items[diagram] for diagram in (one, other)]
+    nodes = [item.test for item in items if isinstance(item, Node)]
+    if one == other and make.is_boolean(one):
         return
-    seen.add((one, other))
-    step = make.split(one, other)
-    if step is None:
-        leaves.add((one, other))
+    if not nodes:
+        yield tests, one, other
         return
-    for pair in step:
-        _collect(make, *pair, leaves, seen)
-
-
-def _difference(make: Diagrams, said: Leaf, held: Leaf, places: Array) -> tuple[Array, Array]:
-    """The least and the greatest value of (i + 1) held - said, at every position."""
-    nothing = make.constant(0)
-    total = make.add(held.total or nothing, make.scale(said.total or nothing, Fraction(-1)))
-    low, high = make.total_bounds(total)
-    constant = float(held.constant) * places - float(said.constant)
-    return low + constant, high + constant
+    test = min(nodes)
+    for holds in (False, True):
+        branch = [make.branches(diagram, test)[holds] for diagram in (one, other)]
+        yield from _ways(make, branch[0], branch[1], (*tests, (test, holds)))
 
 
 # What surrounds the layers
@@ -388,6 +471,13 @@ def check_config(config: TransformerConfig, program: CraspProgram) -> None:
         raise Unproved(
             f"it has {config.positions} positions, for inputs of {config.max_length} tokens"
         )
+
+
+def check_vocabulary(vocabulary: Vocabulary | None, program: CraspProgram) -> None:
+    """The tokens are the symbols of the alphabet in order, then the begin symbol."""
+    names = None if vocabulary is None else vocabulary.names
+    if names is not None and names[:-1] != program.alphabet:
+        raise Unproved("the tokens are not the symbols of the program, with the begin symbol last")
 
 
 def check_layout(layout: Layout | None, config: TransformerConfig, program: CraspProgram) -> Layout:
