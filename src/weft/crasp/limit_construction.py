@@ -86,9 +86,7 @@ def _circuit(form: NormalForm, plan: LayerPlan) -> Circuit:
 class _Builder:
     """The matrices of a limit transformer."""
 
-    def __init__(
-        self, plans: Schedule, circuits: tuple[Circuit, ...], stream: Stream
-    ) -> None:
+    def __init__(self, plans: Schedule, circuits: tuple[Circuit, ...], stream: Stream) -> None:
         self.plans, self.circuits, self.stream = plans, circuits, stream
         self.form, self.program = plans.form, plans.form.program
         self.width = len(stream.dimensions)
@@ -268,9 +266,7 @@ class _Builder:
                     output[dimension, places[unit]] += weight
         return tuple(hidden), output, bias
 
-    def _hidden(
-        self, rows: list[tuple[Affine, bool]], below: int, names: list[str]
-    ) -> HiddenUnits:
+    def _hidden(self, rows: list[tuple[Affine, bool]], below: int, names: list[str]) -> HiddenUnits:
         weights, biases = np.zeros((len(rows), below)), np.zeros(len(rows))
         for number, (total, _) in enumerate(rows):
             for place, weight in total.weights.items():
@@ -319,9 +315,9 @@ def _coefficient(linear: Linear, counting: int | None) -> int:
 
 
 def _above(unit: Conjunction) -> float:
-    """A power of two that is by 1 larger than anything that a comparison's difference can be."""
+    """A power of two that is at least 1 above anything that a comparison's difference can be."""
     assert unit.form is not None
     sign = -1 if unit.below else 1
     largest = sum(max(0, sign * coefficient) for _, coefficient in unit.form.terms)
     largest = max(largest, sign * (1 - unit.cut), 0) + 1
-    return float(1 << largest.bit_length())
+    return float(1 << (largest - 1).bit_length())

@@ -294,9 +294,7 @@ class Stream:
             total = self._dimension(("bit", node))
         else:
             size = self._symbols + 1 if isinstance(step.variable, TokenAt) else step.variable.period
-            holds = [
-                v for v in range(size) if diagrams.evaluate(node, lambda _, value=v: value)
-            ]
+            holds = [v for v in range(size) if diagrams.evaluate(node, lambda _, value=v: value)]
             if isinstance(step.variable, TokenAt):
                 return self.symbols(holds)
             total = self.literal(step.variable, frozenset(holds))
