@@ -181,7 +181,7 @@ def test_lengths_that_a_format_cannot_tell_apart_are_refused() -> None:
             f"symbols, or use {other}",
         ):
             compile_crasp(dyck, max_length=longest + 1, dtype=dtype)
-    with pytest.raises(WeftError, match="of 3 symbols. Use float32 or float64"):
+    with pytest.raises(WeftError, match=r"of 3 symbols\. Use float32 or float64"):
         compile_crasp(library.load("sorted-blocks"), max_length=3, dtype="bfloat16")
     assert 1000 < longest_length(compile_crasp(dyck).limit, format_of("float32")) < 5000
     assert longest_length(compile_crasp(dyck).limit, format_of("float64")) > 1_000_000
@@ -225,9 +225,9 @@ def test_forms() -> None:
     assert absolute.model.config.position == "learned"
     assert absolute.model.config.offsets is None
     assert absolute.model.layout["position"].size == 41
-    with pytest.raises(WeftError, match="form 'none' has no positions.*'offsets' or 'absolute'"):
+    with pytest.raises(WeftError, match=r"form 'none' has no positions.*'offsets' or 'absolute'"):
         compile_crasp(tomita, form="none")
-    with pytest.raises(WeftError, match="no form 'ofsets'.*[Oo]ffsets"):
+    with pytest.raises(WeftError, match=r"no form 'ofsets'.*[Oo]ffsets"):
         compile_crasp(dyck, form="ofsets")  # type: ignore[arg-type]
     with pytest.raises(WeftError, match="from 1 to 4,096"):
         compile_crasp(tomita, form="absolute", max_length=5000)

@@ -47,6 +47,16 @@ COMMANDS = {
     "verdict": ("verdict", "verdict_command", "Compare what is expressible, predicted, learned."),
     "crasp show": ("crasp", "show_command", "Show a C-RASP program."),
     "crasp run": ("crasp", "run_command", "Run a C-RASP program on a word."),
+    "crasp compile": (
+        "crasp_models",
+        "compile_command",
+        "Compile a C-RASP program into transformer weights.",
+    ),
+    "crasp check": (
+        "crasp_models",
+        "check_command",
+        "Compare interpreters and weights of a C-RASP program on words.",
+    ),
 }
 """By command: its module, its function, and its line in `weft --help`.
 

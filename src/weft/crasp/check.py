@@ -20,7 +20,7 @@ from weft.crasp.construction import CompiledCrasp
 from weft.crasp.reference import run
 from weft.models.slots import counted
 
-SHORT = 500
+SHORT = 300
 """How many of the shortest words are compared."""
 REFERENCE = 60
 """On how many words the reference interpreter, which is slow, is compared too."""
@@ -78,7 +78,7 @@ class CraspReport:
 def check_crasp(
     compiled: CompiledCrasp,
     *,
-    samples: int = 50,
+    samples: int = 20,
     max_length: int | None = None,
     seed: int = 0,
     progress: Callable[[int], None] = lambda done: None,

@@ -3,9 +3,9 @@
 The program's limit transformer (`weft.crasp.limit_construction`) becomes a Transformer:
 
 - Heaviside units [x > 0] become clipped units, min(max(S x + 1/2, 0), 1). A unit that compares
-  counts is at least 1 / (2 (n + 1)) away from 0 up to position n; its slope S is a power of two such
-  that S times this margin, less all rounding errors, is at least 1/2. Other units are 1/2 away from
-  0, and S is 1.
+  counts is at least 1 / (2 (n + 1)) away from 0 up to position n. Its slope S is a power of two
+  such that S times this margin, less all rounding errors, is at least 1/2. Other units are 1/2 away
+  from 0, and S is 1.
 - Scores are not multiplied by log N. Instead, their gaps are so large that all other weights
   underflow to 0.
 
@@ -29,7 +29,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 import torch
@@ -110,6 +110,22 @@ class CompiledCrasp:
     def parameters(self) -> int:
         """The number of parameters of the model, padding included."""
         return sum(parameter.numel() for parameter in self.model.parameters())
+
+    def sizes(self) -> dict[str, Any]:
+        """The sizes of the model, for scripts."""
+        return {
+            "layers": len(self.limit.layers),
+            "heads": self.heads,
+            "units": self.units,
+            "d_model": self.model.config.width,
+            "parameters": self.parameters,
+            "form": self.position_form,
+            "period": self.limit.period,
+            "range": self.limit.range,
+            "max_length": self.max_length,
+            "longest": self.longest,
+            "seconds": round(self.seconds, 3),
+        }
 
     @cached_property
     def text(self) -> TokenFormat:
@@ -336,7 +352,7 @@ def rounding_error(
     """
     own = _sum_error(int(np.count_nonzero(weights)) + 1, format_)
     total = own * abs(bias)
-    for place in np.flatnonzero(weights):
+    for place in np.flatnonzero(weights).tolist():
         weight = abs(float(weights[place]))
         if limit.kinds[place] == "boolean":
             total += weight * own
@@ -556,5 +572,5 @@ def explain(construction: Construction) -> list[str]:
         names = [form.describe(computed.node) for computed in plan.booleans]
         names += dict.fromkeys(gated.line for gated in plan.gated)
         if names:
-            lines.append(f"layer {number}, {hidden} units: {', '.join(names)}")
+            lines.append(f"layer {number}, units ({hidden}): {', '.join(names)}")
     return lines

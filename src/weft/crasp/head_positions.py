@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from jaxtyping import Float
     from torch import Tensor
 
-MAX_POSITIONS = 1024
+MAX_POSITIONS = 512
 """Models with a longer context are measured on this many positions."""
 
 
