@@ -1,4 +1,4 @@
-"""PERIODIC and LOCAL as measured on weights of compiled models, and on weights that violate them."""
+"""PERIODIC and LOCAL as measured on weights: of compiled models, and of ones that violate them."""
 
 from __future__ import annotations
 

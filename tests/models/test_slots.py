@@ -117,19 +117,20 @@ def test_the_nearest_encoding_has_the_smallest_distance(dtype: torch.dtype) -> N
 
 
 def test_a_stream_is_rounded_variable_by_variable_without_heads() -> None:
-    held = torch.tensor([[0.1, 0.6, 0.5, 3.1, 0.1, 0.8, 0.0, 1.0]])
+    held = torch.tensor([[0.1, 0.6, 0.5, 3.1, 0.1, 0.8, 0.0, 1.0, 0.7]])
     rounded = round_stream(held, LAYOUT)
-    assert rounded.tolist() == [[0, 1, 0, 4.0, 0, 1, 0, 0]]
+    assert rounded.tolist() == [[0, 1, 0, 4.0, 0, 1, 0, 0, 1]]
     assert torch.equal(round_stream(rounded, LAYOUT), rounded)
 
 
 def test_streams_are_read_as_values() -> None:
-    stream = torch.tensor([[[0, 0, 1, 0.25, 1, 1, 0, 0.0], [1, 0, 0, 4, 0, 0, 0, 1]]])
+    stream = torch.tensor([[[0, 0, 1, 0.25, 1, 1, 0, 0.0, 1], [1, 0, 0, 4, 0, 0, 0, 1, 0.5]]])
     assert read_stream(stream, LAYOUT) == {
         "colour": [[2, 0]],
         "level": [[0.25, 4.0]],
         "bag": [[frozenset({0, 1}), frozenset()]],
         "fetched": [[None, 1]],
+        "holds": [[1, None]],
     }
 
 
