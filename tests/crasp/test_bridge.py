@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from itertools import product
 from typing import Any
 
@@ -92,6 +93,14 @@ def test_compiled_and_proved(name: str) -> None:
     assert [bool(output[-1]) for output in outputs] == [
         run(crasp, word[1:]).accepted for word in words
     ]
+
+
+@pytest.mark.parametrize("name", library.names())
+def test_task_and_result_agree(name: str) -> None:
+    """What the reference interpreter says of a sample, and what the program computes."""
+    bridge, rng = weft.program(f"crasp:{name}"), random.Random(name)
+    samples = [bridge.sample(rng, length) for length in (1, 4, 7)]
+    assert weft.run_batch(bridge, samples).results == [bridge.task(tokens) for tokens in samples]
 
 
 def test_compiled_transduction_writes_the_answer() -> None:

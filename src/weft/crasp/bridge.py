@@ -23,7 +23,7 @@ from typing import Any
 
 from weft.crasp.left_to_right import NEXT_SYMBOL, STAGE, Plan, PlannedVariable
 from weft.crasp.program import CraspProgram
-from weft.crasp.reference import run
+from weft.crasp.reference import allowed_next, run
 from weft.crasp.text import text as program_text
 from weft.crasp.word_sampling import DrawInput, WordSampler
 from weft.errors import WeftError
@@ -107,8 +107,8 @@ class CraspAsProgram(Program):
         result = run(self.crasp, tokens[1:])
         if not self.crasp.next_symbols:
             return result.accepted
-        allowed = [s for s in self.crasp.alphabet if s in result.allowed[-1]]
-        return allowed[0] if allowed else ""
+        allowed = allowed_next(self.crasp, result)[-1]
+        return min(allowed, key=self.crasp.alphabet.index, default="")
 
 
 def as_program(

@@ -47,7 +47,7 @@ def tie() -> CraspProgram:
 def super_majority(part: int = 2, whole: int = 3) -> CraspProgram:
     """Multiply both counts: part times the 0s must be less than the rest times the 1s.
 
-    A share of 1s above part/whole means that part * #0 < (whole - part) * #1. Products with
+    A share of 1s above part/whole means that `part * #0 < (whole - part) * #1`. Products with
     constants are sums.
     """
     check_range("part", part, 1)
