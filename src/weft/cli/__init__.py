@@ -45,6 +45,7 @@ COMMANDS = {
     "minimal": ("minimal", "minimal_command", "Predict generalisation by the minimal program."),
     "optimum": ("optimum", "optimum_command", "Check whether compiled weights are an optimum."),
     "verdict": ("verdict", "verdict_command", "Compare what is expressible, predicted, learned."),
+    "crasp list": ("crasp", "list_command", "List the C-RASP programs of the library."),
     "crasp show": ("crasp", "show_command", "Show a C-RASP program."),
     "crasp run": ("crasp", "run_command", "Run a C-RASP program on a word."),
     "crasp equal": ("crasp_analysis", "equal_command", "Find a word on which two programs differ."),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from weft.cli.options import Json, new_console, plural, print_json
+from weft.cli.options import Json, new_console, new_table, plural, print_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,6 +25,55 @@ CraspName = Annotated[
         "brackets if it has any.",
     ),
 ]
+
+
+def list_command(json: Json = False) -> None:
+    """List the C-RASP programs of the library.
+
+    Parameters are below a name, with their defaults. `depth` is how deep counts are nested. A
+    program that needs nothing is one for transformers without positions.
+
+    Examples:
+
+      weft crasp list
+
+      weft crasp show 'bounded-dyck(depth=3)'
+    """
+    from weft.crasp.library import ENTRIES
+    from weft.crasp.measures import measure
+
+    programs = [(entry, program := entry.make(), measure(program)) for entry in ENTRIES.values()]
+    if json:
+        print_json(
+            [
+                {
+                    "name": entry.name,
+                    "parameters": dict(entry.parameters),
+                    "language": entry.language,
+                    "idea": entry.idea,
+                    "example": entry.example,
+                    "alphabet": list(program.alphabet),
+                    "needs": measures.needs,
+                    "depth": measures.depth,
+                }
+                for entry, program, measures in programs
+            ]
+        )
+        return
+    rows = [
+        [
+            "\n".join(
+                [entry.name, *(f"  {key}={value}" for key, value in entry.parameters.items())]
+            ),
+            "".join(program.alphabet),
+            measures.needs,
+            str(measures.depth),
+            f"{entry.language}\n{entry.idea}",
+        ]
+        for entry, program, measures in programs
+    ]
+    header = ["program", "symbols", "needs", "depth", "language or task, and idea"]
+    new_console().print(new_table(header, rows, ["depth"]))
 
 
 def show_command(name: CraspName, json: Json = False) -> None:

@@ -57,6 +57,14 @@ class Measures:
     layers: int | None
     heads: tuple[int, ...]
 
+    @property
+    def needs(self) -> str:
+        """The predicates that it needs: `none`, `periodic`, `local` or `both`."""
+        periodic, local = self.period > 1, any(offset > 0 for offset in self.offsets)
+        if periodic and local:
+            return "both"
+        return "periodic" if periodic else "local" if local else "none"
+
 
 def measure(program: CraspProgram) -> Measures:
     """Measure a program.
