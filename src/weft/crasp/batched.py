@@ -114,40 +114,49 @@ def run_batch(program: CraspProgram, words: Sequence[str | Sequence[str]]) -> Ba
 
 def _encode(
     program: CraspProgram, words: Sequence[str | Sequence[str]]
-) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """The symbols as indices into the alphabet, [words, positions + 1], and the lengths.
 
     The begin symbol and padding are -1.
     """
-    flat = _encode_characters(program, words)
-    if flat is None:
+    texts = [isinstance(word, str) for word in words]
+    flat: NDArray[np.int32] | None = None
+    if all(texts) and all(len(symbol) == 1 for symbol in program.alphabet):
+        flat = _encode_characters(program, "".join(words))  # type: ignore[arg-type]
+    elif not any(texts):
+        flat = _encode_symbols(program, words)
+    if flat is None:  # to be split, or with a mistake, which read_word names
         words = [program.read_word(word) for word in words]
-        index = {symbol: k for k, symbol in enumerate(program.alphabet)}
-        flat = np.fromiter(map(index.__getitem__, chain.from_iterable(words)), np.intp)
+        flat = _encode_symbols(program, words)
+        assert flat is not None
     lengths = np.fromiter(map(len, words), np.int64, len(words))
-    codes = np.full((len(words), 1 + int(lengths.max(initial=0))), -1, np.intp)
+    codes = np.full((len(words), 1 + int(lengths.max(initial=0))), -1, np.int32)
     codes[:, 1:][np.arange(codes.shape[1] - 1) < lengths[:, None]] = flat
     return codes, lengths
 
 
-def _encode_characters(
-    program: CraspProgram, words: Sequence[str | Sequence[str]]
-) -> NDArray[np.intp] | None:
-    """All symbols in a row, if every word is a text of one-character symbols; otherwise None."""
-    if any(len(symbol) != 1 for symbol in program.alphabet):
-        return None
-    if not all(isinstance(word, str) for word in words):
-        return None
-    text = "".join(words)  # type: ignore[arg-type]
-    characters = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
+def _encode_characters(program: CraspProgram, text: str) -> NDArray[np.int32] | None:
+    """Characters as indices into the alphabet; None if one is not in it."""
     points = [ord(symbol) for symbol in program.alphabet]
-    table = np.full(max(points) + 2, -1, np.intp)  # the last entry stands for all beyond it
+    table = np.full(max(points) + 2, -1, np.int32)  # the last entry stands for all beyond it
     table[points] = range(len(points))
+    characters = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
     flat = table[np.minimum(characters, len(table) - 1)]
-    return flat if bool((flat >= 0).all()) else None  # read_word splits it or names the mistake
+    return flat if bool((flat >= 0).all()) else None
 
 
-def _evaluate(graph: Graph, alphabet: Sequence[str], codes: NDArray[np.intp]) -> dict[int, Values]:
+def _encode_symbols(
+    program: CraspProgram, words: Sequence[str | Sequence[str]]
+) -> NDArray[np.int32] | None:
+    """Symbols as indices into the alphabet; None if one is not in it."""
+    index = {symbol: k for k, symbol in enumerate(program.alphabet)}
+    try:
+        return np.fromiter(map(index.__getitem__, chain.from_iterable(words)), np.int32)
+    except KeyError:
+        return None
+
+
+def _evaluate(graph: Graph, alphabet: Sequence[str], codes: NDArray[np.int32]) -> dict[int, Values]:
     """The arrays of the operations that are lines."""
     width = codes.shape[1]
     dtype = _count_type(graph, width - 1)
