@@ -45,7 +45,7 @@ def test_a_difference_is_shown_with_both_traces(folder: Path) -> None:
     finished = execute(["crasp", "equal", "depth.crasp", "shallow.crasp"], folder)
     assert finished.code == 1
     lines = finished.stdout.splitlines()
-    assert lines[0] == "the programs differ on '((()))' (length 6)"
+    assert lines[0] == "they differ on '((()))' (length 6)"
     assert lines[2] == "depth.crasp"
     assert "depth       0  1  2  3  2  1  0" in lines
     assert [line.split()[-1] for line in lines if line.startswith("result")] == [

@@ -208,6 +208,19 @@ def test_regular_programs_are_equal_on_all_words() -> None:
     assert search.configurations == 4  # the depths 0 to 3; the other words are rejected for good
 
 
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        ("counter(letters=3)", "anbncn"),
+        ("super-majority(part=1, whole=2)", "majority"),
+        ("length-multiple(period=2)", "even-length"),
+        ("subsequence(pattern=ab)", "contains-ab-binary"),
+    ],
+)
+def test_members_of_library_families_that_are_other_programs(left: str, right: str) -> None:
+    assert equal(library.load(left), library.load(right)) is None
+
+
 def test_periods_and_offsets_are_part_of_a_configuration() -> None:
     third = Position(Periodic(3, (0,)))
     left = accepts("ab", Exists(And((A, third, Exists(B, Local((2,)))))))

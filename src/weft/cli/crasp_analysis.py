@@ -158,7 +158,7 @@ def _print_difference(
     console = new_console()
     separator = "" if all(len(symbol) == 1 for symbol in programs[0].alphabet) else " "
     shown = f"'{separator.join(word)}'" if word else "the empty word"
-    console.print(f"the programs differ on {shown} (length {len(word)})", soft_wrap=True)
+    console.print(f"they differ on {shown} (length {len(word)})", soft_wrap=True)
     for name, program in zip(names, programs, strict=True):
         console.print(f"\n{name}", soft_wrap=True)
         for line in render_run(program, run(program, word), True, console.width):

@@ -156,8 +156,9 @@ class _Writer:
             stays = name in self._required or (inside and (name in live or uses[index] > 1))
             if stays and not (inside and name == self.program.accepting) and self._is_long(index):
                 names.setdefault(index, name)
-        predicates = (*self.program.periodics, *self.program.locals)
-        taken = {*self.program.kinds, *(predicate.name for predicate in predicates)}
+        taken = set(self.program.kinds)
+        taken |= {predicate.name for predicate in self.program.periodics}
+        taken |= {predicate.name for predicate in self.program.locals}
         for index in range(len(self.operations)):
             if uses[index] > 1 and index not in names and self._is_long(index):
                 names[index] = self._new_name(index, taken)
