@@ -122,20 +122,28 @@ def is_file(name: str | Path) -> bool:
         return False
 
 
+@contextmanager
+def readable(path: Path, remedy: str, *errors: type[Exception]) -> Iterator[None]:
+    """Turn an `OSError`, or one of other errors, into a `WeftError` that names the file."""
+    kinds: tuple[type[Exception], ...] = (OSError, *errors)
+    try:
+        yield
+    except kinds as error:
+        raise WeftError(f"{path} cannot be read: {reason(error)}", remedy=remedy) from None
+
+
 def read_text(path: Path, remedy: str = "Give a text file", *, damaged: bool = False) -> str:
     """The text of a file (of a `.gz` file, decompressed), or a `WeftError` that names the file.
 
     With `damaged`, bytes that are not UTF-8 are replaced instead of refused.
     """
-    try:
+    with readable(path, remedy, EOFError, zlib.error, ValueError):  # not UTF-8, impossible name
         data = path.read_bytes()
         if path.suffix == ".gz":
             import gzip
 
             data = gzip.decompress(data)
         return data.decode("utf-8", errors="replace" if damaged else "strict")
-    except (OSError, EOFError, zlib.error, ValueError) as error:  # not UTF-8, or an impossible name
-        raise WeftError(f"{path} cannot be read: {reason(error)}", remedy=remedy) from None
 
 
 def read_json(path: Path, remedy: str = "Give a JSON file") -> Any:

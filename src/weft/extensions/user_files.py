@@ -13,7 +13,7 @@ from typing import Any
 
 from weft.errors import WeftError, did_you_mean
 from weft.extensions.points import ExtensionPoint
-from weft.files import is_file, is_folder
+from weft.files import is_file, is_folder, readable
 from weft.language.user_code import user_code
 
 PREFIX = "weft_file_"
@@ -25,10 +25,8 @@ def load_file(path: Path) -> ModuleType:
     if not is_file(path):
         what = f"{path} is a folder" if is_folder(path) else f"there is no file {path}"
         raise WeftError(what, remedy="Give the path of a Python file")
-    try:
+    with readable(path, "Give a Python file"):
         content = path.read_bytes()
-    except OSError as error:
-        raise WeftError(f"{path} cannot be read: {error}", remedy="Give a Python file") from None
     digest = hashlib.sha256(str(path.resolve()).encode() + b"\0" + content).hexdigest()
     name = f"{PREFIX}{path.stem}_{digest[:12]}"
     if name in sys.modules:

@@ -27,7 +27,7 @@ from safetensors.torch import load_file, save_file
 
 from weft.config import from_plain, require
 from weft.errors import WeftError
-from weft.files import named, output_folder, read_json, read_text, reason, replaced, write_json
+from weft.files import named, output_folder, read_json, read_text, readable, replaced, write_json
 from weft.language.vocabulary import Vocabulary
 from weft.models.config import TransformerConfig, config_from_dict
 from weft.models.factory import Model, build_model
@@ -337,15 +337,12 @@ def record_verified(folder: Path, what: str) -> None:
 
 def read_header(file: Path) -> Header:
     """The shapes and types of the tensors in a safetensors file; none of them is read."""
-    try:
-        with safe_open(file, "pt") as weights:
-            slices = {name: weights.get_slice(name) for name in weights.keys()}  # noqa: SIM118
-            return {
-                name: (tuple(part.get_shape()), DTYPES.get(part.get_dtype(), part.get_dtype()))
-                for name, part in slices.items()
-            }
-    except (OSError, SafetensorError) as error:
-        raise WeftError(f"{file} cannot be read: {reason(error)}", remedy=AGAIN) from None
+    with readable(file, AGAIN, SafetensorError), safe_open(file, "pt") as weights:
+        slices = {name: weights.get_slice(name) for name in weights.keys()}  # noqa: SIM118
+        return {
+            name: (tuple(part.get_shape()), DTYPES.get(part.get_dtype(), part.get_dtype()))
+            for name, part in slices.items()
+        }
 
 
 def check_weights(file: Path, config: TransformerConfig) -> None:

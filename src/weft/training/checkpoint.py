@@ -19,7 +19,7 @@ from torch import Tensor
 
 from weft.config import from_plain
 from weft.errors import WeftError
-from weft.files import read_json, reason, replaced, write_json
+from weft.files import read_json, readable, replaced, write_json
 
 PREFIX = "checkpoint-"
 AGAIN = "Delete the run (weft runs NAME --delete) and train it again"
@@ -125,17 +125,13 @@ def load(folder: Path) -> tuple[RunState, Files] | None:
         return None
     path = result[-1] / "state.json"
     state = from_plain(RunState, read_json(path, AGAIN), str(path), AGAIN)
-    files = {file.stem: _tensors(file) for file in result[-1].glob("*.safetensors")}
+    files = {}
+    for file in result[-1].glob("*.safetensors"):
+        with readable(file, AGAIN, SafetensorError):
+            files[file.stem] = load_file(file)
     if "model" not in files:
         raise WeftError(f"{result[-1]} has no model.safetensors", remedy=AGAIN)
     return state, files
-
-
-def _tensors(file: Path) -> dict[str, Tensor]:
-    try:
-        return load_file(file)
-    except (OSError, SafetensorError) as error:
-        raise WeftError(f"{file} cannot be read: {reason(error)}", remedy=AGAIN) from None
 
 
 @contextmanager

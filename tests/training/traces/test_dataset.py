@@ -25,7 +25,7 @@ from weft.language.ranges import UNDEFINED
 from weft.training import TraceSet, collect, extract
 from weft.training.traces import vectors as vectors_module
 from weft.training.traces.dataset import PARTS, averaging_heads, load
-from weft.training.traces.vectors import VectorPairs, encoder_of
+from weft.training.traces.vectors import VectorPairs
 
 NAMES = ["parity", "parity-absolute(positions=9)", "parity-sum(ones=9)", "parity-count(ones=9)"]
 BITS = ["", "1", "0", "101", "1101001", "11111111", "00000000", "10"]
@@ -159,11 +159,10 @@ def test_vectors_are_what_a_compiled_models_stream_holds(name: str) -> None:
             for x, y in zip(before[valid].tolist(), after[valid].tolist(), strict=True):
                 seen[rounded(x), rounded(y)] += 1
     traces = collect(program, inputs)
-    encoder = encoder_of(program, model.layout)
-    reads = encoder.vectors(traces.states.codes, traces.averages).tolist()
-    leaves = encoder.vectors(traces.after).tolist()
+    pairs = VectorPairs.of(traces, model.layout, torch.device("cpu"))
+    reads, leaves = pairs.at(torch.arange(len(traces)))
     mine: Counter[tuple[Any, ...]] = Counter()
-    for x, y, count in zip(reads, leaves, traces.counts.tolist(), strict=True):
+    for x, y, count in zip(reads.tolist(), leaves.tolist(), traces.counts.tolist(), strict=True):
         mine[rounded(x), rounded(y)] += count
     assert mine == seen
 

@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from weft.config import require
 from weft.errors import WeftError
-from weft.files import output_folder, read_json, reason, replaced, write_json
+from weft.files import output_folder, read_json, readable, replaced, write_json
 from weft.interpreter.batched import step_codes
 from weft.interpreter.inputs import read_input
 from weft.interpreter.states import (
@@ -266,8 +266,6 @@ def load(folder: str | Path, program: Program | type[Program]) -> TraceSet:
 
 
 def _read(path: Path) -> Array:
-    try:
+    with readable(path, AGAIN, ValueError, EOFError):
         array: Array = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
-        raise WeftError(f"{path} cannot be read: {reason(error)}", remedy=AGAIN) from None
-    return array
+        return array

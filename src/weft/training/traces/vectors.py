@@ -10,7 +10,7 @@ compiled model before and after its feed-forward.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,7 +19,7 @@ from torch import Tensor
 
 from weft.errors import WeftError
 from weft.language.program import Program
-from weft.models.slots import Layout, encode
+from weft.models.slots import Layout, encodings
 from weft.training.traces.dataset import Array, TraceSet, averaging_heads
 
 if TYPE_CHECKING:
@@ -27,72 +27,31 @@ if TYPE_CHECKING:
 
 MAX_DENSE = 1 << 26
 """Up to this many numbers, all vectors are computed ahead; beyond, per batch from codes."""
+CHUNK = 256
+"""Number of states that are encoded at a time."""
 
 
-@dataclass(frozen=True)
-class Encoder:
-    """Maps codes to vectors.
-
-    Attributes:
-        table: c d, the encodings of all values of all variables.
-        starts: v, the first row of each variable in the table.
-        averaged: h, the dimension of each head with a numerical output.
-    """
-
-    table: Array
-    starts: Array
-    averaged: Array
-
-    def vectors(self, codes: Array, averages: Array | None = None) -> Array:
-        """Vectors (n d) of codes (n v) and, before the step, averages (n h)."""
-        vectors = np.zeros((len(codes), self.table.shape[1]))
-        for column, start in enumerate(self.starts):
-            vectors += self.table[codes[:, column] + start]
-        if averages is not None:
-            vectors[:, self.averaged] += averages
-        return vectors
-
-
-def encoder_of(program: Program, layout: Layout) -> Encoder:
-    """The encoder of a program's states in a residual stream."""
-    averaging = averaging_heads(program)
-    rows: list[Array] = []
-    starts = []
-    for name, variable in program.variables.items():
-        starts.append(len(rows))
-        for code in range(len(variable) + 1):
-            row = np.zeros(layout.width)
-            if code < len(variable) and name not in averaging:
-                for dimension, amount in encode(layout[name], code).items():
-                    row[dimension] = amount
-            rows.append(row)
-    averaged = [layout[name].start for name in averaging]
-    return Encoder(np.stack(rows), np.array(starts), np.array(averaged, np.intp))
-
-
+@dataclass(frozen=True, eq=False)
 class VectorPairs:
     """The pairs of a trace set on a device, to draw batches from; `of` makes them.
 
     Attributes:
-        count: number of distinct states.
+        ends: cumulative counts of the states.
+        total: sum of all counts.
+        table: the encodings of all values of all variables.
+        codes: rows of the table for the variables of each state, before and after the step.
+        averages: what heads with a numerical output averaged, before the step.
+        averaged: the dimensions of these heads.
         dense: all vectors x and y, if they fit; otherwise they are built from codes per batch.
     """
 
-    def __init__(
-        self,
-        counts: Int[Tensor, " states"],
-        encoder: Encoder,
-        codes: tuple[Int[Tensor, "states variables"], Int[Tensor, "states variables"]],
-        averages: Float[Tensor, "states heads"],
-        dense: tuple[Float[Tensor, "states width"], Float[Tensor, "states width"]] | None = None,
-    ) -> None:
-        """`codes` are rows of the encoder's table, before and after the step."""
-        self.count = len(counts)
-        self.dense, self._codes, self._averages = dense, codes, averages
-        self._ends = counts.cumsum(0)
-        self._total = int(counts.sum())
-        self._table = _tensor(encoder.table).to(counts.device)
-        self._averaged = encoder.averaged.tolist()
+    ends: Int[Tensor, " states"]
+    total: int
+    table: Float[Tensor, "codes width"]
+    codes: tuple[Int[Tensor, "states variables"], Int[Tensor, "states variables"]]
+    averages: Float[Tensor, "states heads"]
+    averaged: tuple[int, ...]
+    dense: tuple[Float[Tensor, "states width"], Float[Tensor, "states width"]] | None = None
 
     @classmethod
     def of(cls, traces: TraceSet, layout: Layout, device: torch.device) -> VectorPairs:
@@ -103,33 +62,43 @@ class VectorPairs:
                 subject=traces.program.name,
                 remedy="Use inputs with at least one token, on which it runs at least one layer",
             )
-        encoder = encoder_of(traces.program, layout)
-        before, after = traces.states.codes, traces.after
-        dense = None
-        if len(traces) * layout.width <= MAX_DENSE:
-            vectors = encoder.vectors(before, traces.averages), encoder.vectors(after)
-            dense = _tensor(vectors[0]).to(device), _tensor(vectors[1]).to(device)
-        starts = encoder.starts.astype(np.int32)
-        rows = [torch.from_numpy(np.asarray(codes, np.int32) + starts) for codes in (before, after)]
-        return cls(
-            torch.from_numpy(np.array(traces.counts)).to(device),
-            encoder,
-            (rows[0].to(device), rows[1].to(device)),
-            _tensor(traces.averages).to(device),
-            dense,
+        blocks = _encodings(traces.program, layout)
+        starts = np.cumsum([0, *map(len, blocks[:-1])], dtype=np.int32)
+        before, after = (
+            torch.from_numpy(np.asarray(codes, np.int32) + starts).to(device)
+            for codes in (traces.states.codes, traces.after)
         )
+        pairs = cls(
+            ends=torch.from_numpy(np.cumsum(np.asarray(traces.counts))).to(device),
+            total=traces.occurrences,
+            table=torch.from_numpy(np.concatenate(blocks)).float().to(device),
+            codes=(before, after),
+            averages=torch.from_numpy(np.array(traces.averages)).float().to(device),
+            averaged=tuple(layout[name].start for name in averaging_heads(traces.program)),
+        )
+        if len(traces) * layout.width > MAX_DENSE:
+            return pairs
+        states = torch.split(torch.arange(pairs.count, device=device), CHUNK)
+        parts = [pairs.at(index) for index in states]
+        x, y = (torch.cat(vectors) for vectors in zip(*parts, strict=True))
+        return replace(pairs, dense=(x, y))
+
+    @property
+    def count(self) -> int:
+        """The number of distinct states."""
+        return len(self.ends)
 
     @property
     def device(self) -> torch.device:
         """The device that holds the pairs."""
-        return self._ends.device
+        return self.ends.device
 
     def draw(self, size: int, *, by_counts: bool) -> Int[Tensor, " size"]:
         """The numbers of random states: each as often as it occurred, or all equally often."""
         if not by_counts:
             return torch.randint(self.count, (size,), device=self.device)
-        drawn = torch.randint(self._total, (size,), device=self.device)
-        return torch.searchsorted(self._ends, drawn, right=True)
+        drawn = torch.randint(self.total, (size,), device=self.device)
+        return torch.searchsorted(self.ends, drawn, right=True)
 
     def at(
         self, index: Int[Tensor, " size"]
@@ -137,11 +106,21 @@ class VectorPairs:
         """The residual stream before and after the feed-forward, at some states."""
         if self.dense is not None:
             return self.dense[0][index], self.dense[1][index]
-        before, after = (self._table[codes[index]].sum(1) for codes in self._codes)
-        for column, dimension in enumerate(self._averaged):
-            before[:, dimension] += self._averages[index, column]
+        before, after = (self.table[codes[index]].sum(1) for codes in self.codes)
+        for column, dimension in enumerate(self.averaged):
+            before[:, dimension] += self.averages[index, column]
         return before, after
 
 
-def _tensor(values: Array) -> Tensor:
-    return torch.from_numpy(np.array(values)).float()
+def _encodings(program: Program, layout: Layout) -> list[Array]:
+    """For each variable, the vectors of its values, and zeros for undefined.
+
+    Heads that average have no values in the table: their averages are added.
+    """
+    blocks = []
+    for name, variable in program.variables.items():
+        block = np.zeros((len(variable) + 1, layout.width))
+        if name not in averaging_heads(program):
+            block[:-1, layout[name].dimensions] = encodings(layout[name])
+        blocks.append(block)
+    return blocks
