@@ -56,7 +56,7 @@ def models_command(
     ] = 128,
     json: Json = False,
 ) -> None:
-    """List mechanisms and presets, or show one.
+    """List mechanisms and presets, or show entry.
 
     A mechanism is shown with its formula and parameters.
 
@@ -95,11 +95,10 @@ def _list(choices: Choices, vocabulary: int, json: bool) -> None:
     groups: dict[str, list[Mechanism]] = {}
     for entry in mechanisms():
         groups.setdefault(entry.group, []).append(entry)
-    for name, origin in available("position").items():
-        groups["positions"].append(Mechanism(name, "positions", origin, origin, {"position": name}))
-    for name, origin in available("attention").items():
-        changes = {"attention": name}
-        groups["attentions"].append(Mechanism(name, "attentions", origin, origin, changes))
+    for kind in ("position", "attention"):
+        for name, origin in available(kind).items():
+            group = f"{kind}s"
+            groups[group].append(Mechanism(name, group, origin, origin, {kind: name}))
     configs = {name: preset(name, vocabulary=vocabulary, **choices) for name in PRESETS}
     if json:
         listed = {group: [_entry(entry) for entry in some] for group, some in groups.items()}
@@ -142,28 +141,28 @@ def _show_preset(name: str, choices: Choices, vocabulary: int, json: bool) -> No
 
 
 def _show_mechanism(
-    one: Mechanism, size: str, choices: Choices, vocabulary: int, json: bool
+    entry: Mechanism, size: str, choices: Choices, vocabulary: int, json: bool
 ) -> None:
     from weft.models.presets import preset
 
-    config = preset(size, vocabulary=vocabulary, **_chosen(one, choices))
+    config = preset(size, vocabulary=vocabulary, **_chosen(entry, choices))
     without = preset(size, vocabulary=vocabulary, **choices)
     if json:
         more = {"preset": size, **_sizes(config), "without_it": _parameters(without).total}
-        print_json({**_entry(one), "text": one.text, **more, "config": config.as_dict()})
+        print_json({**_entry(entry), "text": entry.text, **more, "config": config.as_dict()})
         return
     console = new_console()
-    for part in paragraphs(one.text).split("\n\n"):
+    for part in paragraphs(entry.text).split("\n\n"):
         console.print(f"{part}\n", soft_wrap=part[:1].isspace())
-    console.print(f"preset({size!r}, {_written(_chosen(one, choices))})", soft_wrap=True)
+    console.print(f"preset({size!r}, {_written(_chosen(entry, choices))})", soft_wrap=True)
     parameters = _parameters(config)
     _print_parameters(parameters, _compared(parameters.total, _parameters(without).total))
 
 
-def _chosen(one: Mechanism, choices: Choices) -> dict[str, Any]:
+def _chosen(entry: Mechanism, choices: Choices) -> dict[str, Any]:
     """The settings that select a mechanism, beside those that were chosen."""
-    chosen: dict[str, Any] = {**choices, **one.changes}
-    for key, value in one.changes.items():
+    chosen: dict[str, Any] = {**choices, **entry.changes}
+    for key, value in entry.changes.items():
         other = choices.get(key, "")
         if key == "position" and value != "none":
             names = [value, *(name for name in other.split("+") if name not in ("", "none", value))]
@@ -171,7 +170,8 @@ def _chosen(one: Mechanism, choices: Choices) -> dict[str, Any]:
         elif key == "canon":
             chosen[key] = "".join(sorted({value, *other}))
         elif other not in ("", value):
-            raise WeftError(f"{one.name} and {other} are both {key}s", remedy="Choose one of them")
+            what = f"{entry.name} and {other} are both {key}s"
+            raise WeftError(what, remedy="Choose one of them")
     return chosen
 
 
@@ -217,12 +217,12 @@ def _written(changes: dict[str, Any]) -> str:
     return ", ".join(f"{key}={value!r}" for key, value in changes.items())
 
 
-def _entry(one: Mechanism) -> dict[str, Any]:
+def _entry(entry: Mechanism) -> dict[str, Any]:
     return {
-        "name": one.name,
-        "group": one.group,
-        "summary": one.summary,
-        "setting": one.changes,
+        "name": entry.name,
+        "group": entry.group,
+        "summary": entry.summary,
+        "setting": entry.changes,
     }
 
 

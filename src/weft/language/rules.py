@@ -256,6 +256,24 @@ def single_valued(rule: Rule) -> Iterator[Rule]:
         yield Rule(single, rule.variable, rule.old, rule.new, rule.where)
 
 
+def check_defined(rule: Rule, tester: str, *, subject: str = "") -> None:
+    """Refuse a rule that fires if a head is undefined, since its slot then holds no value.
+
+    Args:
+        rule: the rule.
+        tester: what cannot test that a head is undefined, in words.
+        subject: the program, for the error.
+    """
+    for name, values in rule.guard:
+        if UNDEFINED in values:
+            raise WeftError(
+                f"a rule fires if the head '{name}' is undefined, which {tester} can test",
+                subject=subject,
+                where=rule.where,
+                remedy=f"Read '{name}' only after a test that ensures that it is defined",
+            )
+
+
 def expand(program: Program) -> RuleSet:
     """The rules of a program."""
     if program.listed_rules is not None:

@@ -20,8 +20,7 @@ from typing import TypedDict
 from weft.errors import WeftError
 from weft.interpreter.inputs import Inputs
 from weft.language.program import Program, as_program
-from weft.language.ranges import UNDEFINED
-from weft.language.rules import Rule
+from weft.language.rules import Rule, check_defined
 from weft.theory.minimal.minimality import Reading
 from weft.theory.minimal.observation import (
     Form,
@@ -179,7 +178,7 @@ def minimal_program(
         raise WeftError("there are no training inputs", remedy="Give at least one input")
     fired = fired_rules(used, form)
     for rule in fired:
-        _check_defined(program, rule)
+        check_defined(rule, "no rule", subject=program.name)
     kept, order = tuple((rule, rule) for rule in fired), ""
     if constraints:
         kept, order = _fewest(fired, used, reading, seed, tries)
@@ -206,18 +205,6 @@ def _fewest(
 def count_constraints(rules: tuple[Rule, ...]) -> int:
     """How many constraints rules have, not counting old values."""
     return sum(len(rule.guard) for rule in rules)
-
-
-def _check_defined(program: Program, rule: Rule) -> None:
-    for name, values in rule.guard:
-        if UNDEFINED in values:
-            raise WeftError(
-                f"a rule fires if the head '{name}' is undefined, which no rule can test: "
-                f"`{rule.show(program.variables)}`",
-                subject=program.name,
-                where=rule.where,
-                remedy=f"Read '{name}' only after a test that ensures that it is defined",
-            )
 
 
 def _token_numbers(program: Program) -> set[int]:

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from weft.errors import WeftError
 from weft.interpreter.states import Ints
 from weft.language.program import Program, Variable
-from weft.language.ranges import UNDEFINED, Categorical, show_value
-from weft.language.rules import Rule, single_valued
+from weft.language.ranges import Categorical, show_value
+from weft.language.rules import Rule, check_defined, single_valued
 
 Floats = NDArray[np.float64]
 Regulariser = Literal["l1", "l2"]
@@ -148,20 +148,8 @@ def paper_rules(rules: Iterable[Rule], *, resets: bool = False) -> Iterator[Rule
     """
     for rule in rules:
         if not rule.is_reset or resets:
-            _refuse_undefined(rule)
+            check_defined(rule, "no unit that reads one-hot values")
             yield from single_valued(rule)
-
-
-def _refuse_undefined(rule: Rule) -> None:
-    """Refuse a rule that tests for an undefined head: its slot is all zero, like no value."""
-    for name, values in rule.guard:
-        if UNDEFINED in values:
-            raise WeftError(
-                f"a rule fires if the head '{name}' is undefined, which a unit that reads "
-                "one-hot values cannot test",
-                where=rule.where,
-                remedy=f"Read '{name}' only after a test that makes sure that it is defined",
-            )
 
 
 def construct(
