@@ -25,7 +25,8 @@ Form = Annotated[
     typer.Option(
         "--form",
         help="Where positions come from: offsets (biases), absolute (a learned table) or none. By "
-        "default none if the program uses no predicates, otherwise offsets.",
+        "default none if the program uses no predicates, otherwise offsets. Or layernorm: the "
+        "LayerNorm construction of 2024, without positions.",
     ),
 ]
 

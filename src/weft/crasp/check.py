@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from weft.crasp.batched import BatchRun, run_batch
 from weft.crasp.construction import CompiledCrasp
 from weft.crasp.reference import run
-from weft.models.slots import counted
+from weft.models.slots import decode
 
 SHORT = 300
 """How many of the shortest words are compared."""
@@ -176,11 +176,11 @@ def compare_weights(compiled: CompiledCrasp, expected: BatchRun) -> Difference |
     lengths = torch.tensor([len(word) + 1 for word in words], device=device)
     stream = compiled.model(compiled.tokens(words).to(device), lengths).stream.double().cpu()
     first: tuple[tuple[int, int, int], Difference] | None = None
-    for name, kind in compiled.program.kinds.items():
+    for name in compiled.lines:
         slot = compiled.model.layout[name]
-        held = stream[..., slot.dimensions]
+        exact = slot.kind == "boolean"
         found: NDArray[np.float64] = (
-            counted(held).round() if kind == "count" else held[..., 0]
+            stream[..., slot.start] if exact else decode(stream, slot).double()
         ).numpy()
         wrong = (found != expected.values[name]) & expected.mask
         for row, position in np.argwhere(wrong)[:1].tolist():

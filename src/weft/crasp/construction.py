@@ -9,11 +9,12 @@ The program's limit transformer (`weft.crasp.limit_construction`) becomes a Tran
 - Scores are not multiplied by log N. Instead, their gaps are so large that all other weights
   underflow to 0.
 
-Three forms differ in where the scores of local heads come from:
+Forms differ in where the scores of local heads come from:
 
     offsets    a bias per offset; a table of positions only if the program has periodic predicates
     absolute   products of a learned table of positions, whose rows are one-hot
     none       nothing: for programs without predicates, as transformers without positions
+    layernorm  nothing: another construction altogether (`weft.crasp.layernorm`)
 
 Rounding. The averages of a uniform head are sums of up to n weights, each 1 / (i + 1) up to
 rounding. Equal numbers add up with a relative error of at most (n + 1) / 2 u in any order, u the
@@ -58,7 +59,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 Matrix = NDArray[np.float64]
-PositionForm = Literal["offsets", "absolute", "none"]
+PositionForm = Literal["offsets", "absolute", "none", "layernorm"]
 
 DEFAULT_LENGTH = 1000
 LONGEST = 1 << 22
@@ -78,7 +79,7 @@ class CompiledCrasp:
         position_form: where the scores of local heads come from.
         max_length: the largest number of symbols of an input.
         longest: the largest that the number format allows; at least `max_length`.
-        slope: of the units that compare counts.
+        slope: of the units that compare counts; 0 for the form `layernorm`, which has none.
         seconds: the time that compiling took.
     """
 
@@ -95,6 +96,11 @@ class CompiledCrasp:
     def limit(self) -> LimitTransformer:
         """The limit transformer that the model comes from."""
         return self.construction.limit
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The lines that can be read from the last stream."""
+        return tuple(self.program.kinds)
 
     @property
     def heads(self) -> int:
@@ -158,9 +164,7 @@ class CompiledCrasp:
         """
         stream = self.model(self.tokens(words)).stream
         lengths = [len(self.program.read_word(word)) + 1 for word in words]
-        read = {
-            name: decode(stream, self.model.layout[name]).tolist() for name in self.program.kinds
-        }
+        read = {name: decode(stream, self.model.layout[name]).tolist() for name in self.lines}
         return [
             {name: values[row][:length] for name, values in read.items()}
             for row, length in enumerate(lengths)
@@ -187,8 +191,9 @@ def compile_crasp(
         program: the program.
         max_length: the largest number of symbols of an input.
         dtype: `float32`, `float64` or `bfloat16`.
-        form: `offsets`, `absolute` or `none`; by default `none` if the program has no predicates,
-            otherwise `offsets`.
+        form: `offsets`, `absolute`, `none`, or `layernorm` for the construction of
+            `weft.crasp.layernorm`; by default `none` if the program has no predicates, otherwise
+            `offsets`.
 
     Raises:
         WeftError: if the number format cannot tell the counts of such long inputs apart; the error
@@ -214,10 +219,14 @@ def _compile(
     chosen = _position_form(program, form)
     _check_length(program, max_length, chosen)
     construction = construct(program)
+    if chosen == "layernorm":
+        from weft.crasp.layernorm import compile_layernorm
+
+        return compile_layernorm(construction, max_length, format_)
     limit = construction.limit
     longest = longest_length(limit, format_)
     if sound and max_length > longest:
-        raise _too_long(program, max_length, longest, format_)
+        raise too_long(program, max_length, longest, format_)
     slope = _slope(limit, max_length, format_) if sound else _power_of_two(2.0 * (max_length + 1))
     model = _emit(construction, max_length, format_, chosen, slope)
     return CompiledCrasp(
@@ -241,9 +250,9 @@ def _position_form(program: CraspProgram, form: PositionForm | None) -> Position
             f"there is no form '{form}'",
             remedy=did_you_mean(form, list(get_args(PositionForm))).capitalize(),
         )
-    if form == "none" and has_predicates:
+    if form in ("none", "layernorm") and has_predicates:
         raise WeftError(
-            "it uses positional predicates, and the form 'none' has no positions",
+            f"it uses positional predicates, and the form '{form}' has no positions",
             subject=program.name,
             remedy="Use the form 'offsets' or 'absolute'",
         )
@@ -260,7 +269,7 @@ def _check_length(program: CraspProgram, max_length: int, form: PositionForm) ->
         )
 
 
-def _too_long(program: CraspProgram, max_length: int, longest: int, format_: Format) -> WeftError:
+def too_long(program: CraspProgram, max_length: int, longest: int, format_: Format) -> WeftError:
     wider = [name for name, other in FORMATS.items() if other.roundoff < format_.roundoff]
     remedies = [f"compile for at most {longest:,} symbols"] if longest else []
     remedies += [f"use {' or '.join(wider)}"] if wider else []
@@ -412,7 +421,7 @@ def _emit(
         )
         for layer in limit.layers
     ]
-    model = emit(
+    return emit(
         layers,
         EmbeddingTables(
             embedding=_widened(limit.embedding, width),
@@ -423,10 +432,9 @@ def _emit(
         dtype=format_.name,
         layout=_layout(construction, one_hot),
         max_length=rows,
+        vocabulary=vocabulary(construction.form.program),
+        text=text_format(construction.form.program, length),
     )
-    model.vocabulary = vocabulary(construction.form.program)
-    model.text = text_format(construction.form.program, length)
-    return model
 
 
 def _widened(table: Matrix, width: int) -> Matrix:

@@ -23,20 +23,23 @@ periodic or local predicates are refused.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
+from weft.crasp.construction import CompiledCrasp, text_format, too_long, vocabulary
 from weft.crasp.intervals import Node
-from weft.crasp.normal_form import Form, NormalForm, TokenAt, normal_form, values_of
-from weft.crasp.program import CraspProgram
+from weft.crasp.limit_construction import Construction
+from weft.crasp.normal_form import Form, Linear, NormalForm, TokenAt, values_of
 from weft.errors import WeftError
+from weft.models.slots import Layout, Slot
 from weft.models.transformer import Transformer
 from weft.weights.emit import EmbeddingTables, emit
 from weft.weights.layers import AttentionMatrices, FeedForwardMatrices, LayerMatrices
+from weft.weights.precision import Format
 
 Matrix = NDArray[np.float64]
 Vector = NDArray[np.float64]
@@ -45,47 +48,67 @@ AMPLIFICATION = 16
 """Booleans enter LayerNorm at this many times `one` (n + 1) / 2, far above its epsilon of 1e-5."""
 
 
-@dataclass(frozen=True, eq=False)
-class LayerNormConstruction:
-    """A model of the 2024 construction.
+class CompiledLayerNorm(CompiledCrasp):
+    """A program as a Transformer of the LayerNorm construction.
 
-    Attributes:
-        model: the Transformer; its inputs are the begin symbol, which is the last token, and the
-            word.
-        booleans: for each Boolean line, its dimension: 1 if it holds, -1 if not; the dimension
-            after it is the negative.
+    The slot of a Boolean line holds 1 or -1; the dimension after it is the negative.
     """
 
-    model: Transformer
-    booleans: Mapping[str, int]
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The Boolean lines: counts do not survive a layer."""
+        return tuple(name for name, kind in self.program.kinds.items() if kind == "Boolean")
+
+    @property
+    def heads(self) -> int:
+        """One head per layer."""
+        return self.model.config.layers
+
+    @property
+    def units(self) -> int:
+        """The number of hidden units that do something, in all layers."""
+        weights = (w for name, w in self.model.named_parameters() if "feed_forward.weights" in name)
+        return sum(int(w.any(1).sum()) for w in weights if w.shape[0] != self.model.config.width)
+
+    def explain(self) -> list[str]:
+        """What each layer computes, line by line."""
+        return _Construction(self.construction.form, self.max_length).explain()
 
 
 def compile_layernorm(
-    program: CraspProgram, *, max_length: int = 1000, dtype: str = "float32"
-) -> LayerNormConstruction:
-    """Compile a program without predicates by the LayerNorm construction.
+    construction: Construction, max_length: int, format_: Format
+) -> CompiledLayerNorm:
+    """Compile a program without predicates; `compile_crasp(program, form="layernorm")` calls this.
 
     Args:
-        program: a program that uses neither periodic nor local predicates.
+        construction: the stages of the program, of which the normal form is used.
         max_length: the longest word.
-        dtype: `float32` or `float64`.
+        format_: `float32` or `float64`.
 
     Example:
-        >>> import torch
-        >>> from weft.crasp import Comparison, Counting, CraspProgram, Line, Symbol
-        >>> zeros, ones = Counting(Symbol("0")), Counting(Symbol("1"))
-        >>> majority = CraspProgram(("0", "1"), (Line("more", Comparison("<", zeros, ones)),))
-        >>> model = compile_layernorm(majority).model
-        >>> model(torch.tensor([[2, 0, 1, 1, 0]])).logits.argmax(-1)  # begin, then 0 1 1 0
-        tensor([[0, 0, 0, 1, 0]])
+        >>> from weft.crasp import library
+        >>> from weft.crasp.construction import compile_crasp
+        >>> compiled = compile_crasp(library.load("dyck-1"), form="layernorm")
+        >>> compiled.model.answer("(())"), compiled.model.config.norm
+        ('accept', 'post')
     """
-    if program.periodics or program.locals:
+    began = time.perf_counter()
+    program = construction.form.program
+    if format_.name == "bfloat16":
         raise WeftError(
-            "the LayerNorm construction has no positions, and the program uses predicates",
+            "the LayerNorm construction needs more digits than bfloat16 has",
             subject=program.name,
-            remedy="Leave out --form layernorm, or the predicates",
+            remedy="Use float32 or float64",
         )
-    return _Construction(normal_form(program), max_length).emit(dtype)
+    parts = _Construction(construction.form, max_length)
+    longest = int(1 / (64 * parts.largest_form * format_.roundoff))
+    if max_length > longest:
+        raise too_long(program, max_length, longest, format_)
+    model = parts.emit(format_.name)
+    seconds = time.perf_counter() - began
+    return CompiledLayerNorm(
+        program, model, construction, "layernorm", max_length, longest, 0.0, seconds
+    )
 
 
 class _Construction:
@@ -130,21 +153,56 @@ class _Construction:
         known = [node for nodes in self.by_layer[:layer] for node in nodes]
         return [*self.symbols.values(), self.true, *(self.functions[node] for node in known)]
 
-    def emit(self, dtype: str) -> LayerNormConstruction:
+    @property
+    def largest_form(self) -> int:
+        """A bound on the coefficients of a comparison, added up."""
+        cuts = [
+            abs(cut)
+            for nodes in self.by_layer
+            for node in nodes
+            for variable, tested in self.form.diagrams.cuts(node).items()
+            for cut in tested
+            if isinstance(variable, Form)
+        ]
+        sums = (sum(abs(c) for _, c in variable.terms) for _, variable in self.forms)
+        return 1 + max(sums, default=0) + max(cuts, default=0)
+
+    def explain(self) -> list[str]:
+        """What each layer computes, line by line."""
+        lines = []
+        for number in range(1, self.depth + 1):
+            forms = [
+                self.form.describe_linear(Linear(variable.terms))
+                for layer, variable in self.forms
+                if layer == number
+            ]
+            lines.append(f"layer {number}, head: mean of {', '.join([*forms, 'one'])}")
+            names = [self.form.describe(node) for node in self.by_layer[number]]
+            lines.append(f"layer {number}, units: {', '.join(names) or 'nothing new'}")
+        return lines
+
+    def emit(self, dtype: str) -> Transformer:
         """The model."""
         layers = [self._layer(number) for number in range(1, self.depth + 1)]
-        model = emit(
+        program = self.form.program
+        slots = [
+            Slot(name, "number", self.functions[node], 1, values=(-1.0, 1.0))
+            for name, node in self.form.booleans.items()
+        ]
+        names = tuple(f"layer {number + 1}: means" for number in range(self.depth))
+        return emit(
             layers,
             EmbeddingTables(self._embedding(), self._unembedding()),
             causal=True,
             activation="relu",
             dtype=dtype,
             max_length=self.max_length + 1,
+            layout=Layout(tuple(slots), (names,)),
+            vocabulary=vocabulary(program),
+            text=text_format(program, self.max_length),
             norm="post",
             norm_type="layer",
         )
-        booleans = {name: self.functions[node] for name, node in self.form.booleans.items()}
-        return LayerNormConstruction(model, booleans)
 
     def _layer(self, number: int) -> LayerMatrices:
         after = len(self.live(number + 1))

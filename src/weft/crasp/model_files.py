@@ -86,7 +86,7 @@ def save_crasp(compiled: CompiledCrasp, folder: str | Path) -> None:
             "longest word that the number format allows": f"{compiled.longest:,} symbols",
             "heads that do something": f"{compiled.heads}",
             "hidden units that do something": f"{compiled.units}",
-            "slope of comparisons": f"{compiled.slope:g}",
+            **({"slope of comparisons": f"{compiled.slope:g}"} if compiled.slope else {}),
         },
         sections={
             "Layers": compiled.explain(),

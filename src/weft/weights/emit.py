@@ -17,8 +17,10 @@ from typing import TYPE_CHECKING, Any, cast
 import torch
 
 from weft.errors import WeftError
+from weft.language.vocabulary import Vocabulary
 from weft.models.config import Activation, DType, TransformerConfig
 from weft.models.slots import Layout
+from weft.models.text import TextFormat
 from weft.models.transformer import DTYPES, Transformer
 from weft.weights.layers import (
     FeedForwardMatrices,
@@ -60,6 +62,8 @@ def emit(
     layout: Layout | None = None,
     halt: int | None = None,
     max_length: int | None = None,
+    vocabulary: Vocabulary | None = None,
+    text: TextFormat | None = None,
     **settings: Any,
 ) -> Transformer:
     """A frozen Transformer with these weights.
@@ -74,6 +78,8 @@ def emit(
         layout: which dimensions of the stream hold which variable.
         halt: the dimension that is 1 when a position has halted; for one shared layer only.
         max_length: the longest input, beyond which the model refuses to run.
+        vocabulary: the names of its tokens.
+        text: how it reads and writes text.
         settings: further fields of `TransformerConfig`, such as `norm`.
 
     Example:
@@ -112,7 +118,7 @@ def emit(
         dtype=cast(DType, dtype),  # checked by the config
         **settings,
     )
-    model = Transformer(config, layout)
+    model = Transformer(config, layout, vocabulary=vocabulary, text=text)
     wanted = {name: tuple(tensor.shape) for name, tensor in model.state_dict().items()}
     weights = dict(_weights(layers, tables, config))
     for name in sorted({*wanted, *weights}):
