@@ -49,7 +49,7 @@ def test_long_words(language: Language) -> None:
     program = library.load(language.name, **language.parameters)
     rng = Random(language.name)
     words = []
-    for _ in range(40):
+    for _ in range(25):
         member = language.member(rng, rng.randint(8, 160))
         assert language.contains(member)
         changed = list(member)
