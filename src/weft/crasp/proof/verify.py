@@ -60,6 +60,9 @@ SIZES = (
 MAX_PATHS = 5_000
 """How many ways in which two functions may differ are looked at."""
 
+MAX_SHORTER = 8
+"""How many shorter lengths are tried if the proof does not go through."""
+
 NEAR = 0.45
 """How far a count may be from an integer if only the tests on the way show that."""
 
@@ -346,17 +349,20 @@ class _Proving:
         )
 
     def shorter(self) -> int | None:
-        """Up to which shorter length the proof goes through, if a comparison is the reason."""
-        unclear = self.first_unclear()
-        if unclear is None or unclear.position < 1 or unclear.position > self.longest:
-            return None
-        shorter = _Proving(self.model, self.program, unclear.position - 1)
-        try:
-            with deep_recursion():
-                shorter.run()
-        except Unproved:
-            return None
-        return shorter.longest
+        """Up to which shorter length the proof goes through, if comparisons are the reason."""
+        proving = self
+        for _ in range(MAX_SHORTER):
+            unclear = proving.first_unclear()
+            if unclear is None or not 1 <= unclear.position <= proving.longest:
+                return None
+            proving = _Proving(self.model, self.program, unclear.position - 1)
+            try:
+                with deep_recursion():
+                    proving.run()
+            except Unproved:
+                continue
+            return proving.longest
+        return None
 
     def counterexample(self) -> Counterexample | None:
         """A word that was run, and on which the model and the program differ."""
