@@ -33,7 +33,7 @@ import weft
 
 
 class Maximum(weft.Program):
-    """Every position finds the largest digit up to itself, one position per layer."""
+    """Every position finds the largest digit so far, one position per layer."""
 
     tokens = list(range(10))
     positions = 40

@@ -1,7 +1,8 @@
 """The pages are correct: their Python runs, their commands print what is shown, their links work.
 
 Python blocks of a page are executed from top to bottom in one namespace. A block whose first line
-is `# name.py` is also written to a file, for the commands below it.
+is `# name.py` is also written to a file, for the commands below it, as is a C-RASP program whose
+first line is `// name.crasp`.
 """
 
 from __future__ import annotations
@@ -20,13 +21,15 @@ import pytest
 
 from command_line import execute
 from weft.cli import COMMANDS
+from weft.crasp import parse
+from weft.errors import WeftError
 from weft.extensions.registry import REGISTERED
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)\s]+)\)|<img[^>]*\ssrc=\"([^\"]+)\"")
-FILE_NAME = re.compile(r"# (\w+\.py)\n")
+FILE_NAME = re.compile(r"(?:#|//) (\w+\.(?:py|crasp))\n")
 OPTION = re.compile(r"^  (?:-\w, )?(--[a-z0-9-]+)", re.MULTILINE)
 
 
@@ -123,12 +126,29 @@ def commands(block: Block) -> Iterator[Command]:
 
 @pytest.mark.parametrize("page", pages_with("console"), ids=label)
 def test_commands_print_what_the_page_shows(page: Path, tmp_path: Path) -> None:
-    for block in blocks(page, "python", "console"):
+    for block in blocks(page, "python", "crasp", "console"):
         named = FILE_NAME.match(block.text)
         if named:
             (tmp_path / named[1]).write_text(block.text, encoding="utf-8")
         for command in commands(block) if block.language == "console" else ():
             check_command(command, tmp_path)
+
+
+@pytest.mark.parametrize("page", pages_with("crasp"), ids=label)
+def test_crasp_programs_parse(page: Path) -> None:
+    for block in blocks(page, "crasp"):
+        program = parse(block.text)
+        assert parse(str(program)) == program
+
+
+@pytest.mark.parametrize("page", pages_with("crasp"), ids=label)
+def test_the_messages_about_mistakes_in_crasp_programs(page: Path) -> None:
+    rows = re.findall(r"^\| `(x .*)` \| (.+) \((\d:\d+)\)\. (.+) \|$", prose(page), re.MULTILINE)
+    assert rows
+    for mistake, what, place, remedy in rows:
+        with pytest.raises(WeftError) as caught:
+            parse(f"alphabet a b\n{mistake}", "page")
+        assert caught.value.line == f"{what} (page:{place}). {remedy}"
 
 
 def check_command(command: Command, folder: Path) -> None:

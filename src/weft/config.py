@@ -6,6 +6,7 @@
     guess                    one value from text, by its looks
     assignment, keywords     `key=value`, and the arguments in `name(key=value, ...)`
     check_types, choices     declared types and the allowed values of a `Literal`
+    check_bounds             smallest and largest values
 
 Every key must be known, no key without a default may be missing, and every value must have the type
 that its field declares. Errors name the file, the key and the value.
@@ -32,7 +33,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any, Literal, TypeVar
 
-from weft.errors import WeftError, did_you_mean
+from weft.errors import WeftError, unknown_name
 
 Config = TypeVar("Config")
 
@@ -96,8 +97,8 @@ def from_plain(kind: type[Config], values: Any, what: str, remedy: str = "") -> 
     values = {current.get(key, key): value for key, value in values.items()}
     for key in values:
         if key not in hints:
-            suggestion = did_you_mean(str(key), list(hints)).capitalize()
-            raise WeftError(f"{what} has an unknown key '{key}'", remedy=remedy or suggestion)
+            unknown = unknown_name(f"{what} has an unknown key '{key}'", str(key), hints)
+            raise WeftError(unknown.what, remedy=remedy) if remedy else unknown
     for field in _fields(kind):
         required = field.default is MISSING and field.default_factory is MISSING
         if required and field.name not in values:
@@ -127,12 +128,28 @@ def check_types(config: Any, subject: str) -> None:
     for name, hint in typed_fields(type(config)).items():
         value = getattr(config, name)
         if choices(hint) and value not in choices(hint):
-            remedy = did_you_mean(str(value), list(map(str, choices(hint)))).capitalize()
-            raise WeftError(f"{name} cannot be {value!r}", subject=subject, remedy=remedy)
+            what = f"{name} cannot be {value!r}"
+            raise unknown_name(what, str(value), choices(hint), subject=subject)
         if isinstance(hint, type) and not _fits(value, hint):
             raise WeftError(
                 f"{name} is {value!r}", subject=subject, remedy=f"Give it as {hint.__name__}"
             )
+
+
+def check_bounds(config: Any, bounds: Mapping[str, tuple[float, float]], subject: str) -> None:
+    """Check that numbers, by `key` or `key.sub`, lie between their smallest and largest values.
+
+    None is allowed. In a tuple, every number is checked.
+    """
+    for key, (low, high) in bounds.items():
+        part, _, name = key.rpartition(".")
+        value = getattr(getattr(config, part) if part else config, name)
+        for number in value if isinstance(value, tuple) else (value,):
+            if number is not None and not low <= number <= high:  # nan is in no range
+                bound = f"at most {high:,}" if number > high else f"at least {low:,}"
+                raise WeftError(
+                    f"{key} is {number:,}", subject=subject, remedy=f"It must be {bound}"
+                )
 
 
 def to_plain(value: Any) -> Any:
@@ -308,17 +325,14 @@ def _entry(of: type | None, rest: list[str], value: Any, name: str, key: str) ->
 
 
 def _check_known(name: str, kind: type, owner: str, key: str, value: Any) -> None:
-    known = list(typed_fields(kind))
+    known = typed_fields(kind)
     if name in known:
         return
     for field in _fields(kind):
         if field.metadata.get("formerly") == name:
             new = f"{key.removesuffix(name)}{field.name}"
             raise WeftError(f"'{key}' is now called '{new}'", remedy=f"Write {new}={value}")
-    raise WeftError(
-        f"'{key}' is not known: {owner} has no '{name}'",
-        remedy=did_you_mean(name, known).capitalize(),
-    )
+    raise unknown_name(f"'{key}' is not known: {owner} has no '{name}'", name, known)
 
 
 def _converted(value: Any, hint: Any, key: str) -> Any:
@@ -327,10 +341,10 @@ def _converted(value: Any, hint: Any, key: str) -> Any:
     if _fits(result, hint):
         return frozen(result)
     shown = f"'{value}'" if isinstance(value, str) else _shown(value)
-    known = list(map(str, choices(hint)))
+    if choices(hint):
+        raise unknown_name(f"{key} cannot be {shown}", str(value), choices(hint))
     wanted = _described(hint).replace("null", "none")
-    remedy = did_you_mean(str(value), known).capitalize() if known else f"Write {wanted}"
-    raise WeftError(f"{key} cannot be {shown}", remedy=remedy)
+    raise WeftError(f"{key} cannot be {shown}", remedy=f"Write {wanted}")
 
 
 def _read(value: Any, hint: Any) -> Any:

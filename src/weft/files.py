@@ -134,7 +134,7 @@ def read_text(path: Path, remedy: str = "Give a text file", *, damaged: bool = F
 
             data = gzip.decompress(data)
         return data.decode("utf-8", errors="replace" if damaged else "strict")
-    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
+    except (OSError, EOFError, zlib.error, ValueError) as error:  # not UTF-8, or an impossible name
         raise WeftError(f"{path} cannot be read: {reason(error)}", remedy=remedy) from None
 
 

@@ -130,6 +130,8 @@ BASES: dict[str, list[str]] = {
     "verdict": ["parity", "--tests", "2", "--examples", "2", "--runs", "runs", "--device", "cpu"],
     "crasp show": ["majority.crasp"],
     "crasp run": ["majority.crasp", "011"],
+    "crasp equal": ["majority.crasp", "majority.crasp", "--length", "5"],
+    "crasp simplify": ["majority.crasp", "--length", "5"],
 }
 """Arguments with which each command ends well and soon; a bad value is put after them."""
 

@@ -109,6 +109,7 @@ def test_a_picture_is_written(tmp_path: Path) -> None:
     ("arguments", "part"),
     [
         (["run", "parit", "101"], "did you mean 'parity'"),
+        (["run", "parity", "101", "--compiled", "--max-layers", "2"], "is for the interpreter"),
         (["run", "parity", "12"], "there is no token '2'"),
         (["run", "nowhere.py:X", "1"], "no file nowhere.py"),
         (["run", "parity-absolute(n=3)", "1"], "cannot be made"),

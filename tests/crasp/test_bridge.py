@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from itertools import product
 from typing import Any
 
@@ -16,6 +17,7 @@ from weft.compiler.execution import input_numbers, run_model
 from weft.crasp import CraspProgram, library, run
 from weft.crasp.batched import run_batch
 from weft.crasp.bridge import CraspAsProgram, as_program
+from weft.crasp.builder import CraspBuilder, count, previous, symbol
 
 
 def short_words(program: CraspProgram, count: int = 130) -> list[tuple[str, ...]]:
@@ -93,8 +95,49 @@ def test_compiled_and_proved(name: str) -> None:
     ]
 
 
+@pytest.mark.parametrize("name", library.names())
+def test_task_and_result_agree(name: str) -> None:
+    """What the reference interpreter says of a sample, and what the program computes."""
+    bridge, rng = weft.program(f"crasp:{name}"), random.Random(name)
+    samples = [bridge.sample(rng, length) for length in (1, 4, 7)]
+    assert weft.run_batch(bridge, samples).results == [bridge.task(tokens) for tokens in samples]
+
+
 def test_compiled_transduction_writes_the_answer() -> None:
     bridge = as_program(library.load("sort", letters=3))
     assert weft.generate(bridge, "cab|") == ["a", "b", "c"]
     assert weft.generate(bridge, "b|") == ["b"]
     assert weft.generate(bridge, "|") == []
+
+
+def test_any_length_if_nothing_is_counted_without_a_bound() -> None:
+    bridge = as_program(library.load("tomita-4"), max_length=3)
+    assert bridge.positions is None
+    word = "001" * 20
+    assert weft.run_batch(bridge, [word, f"{word}000", f"000{word}"]).results == [
+        True, False, False,
+    ]  # fmt: skip
+
+
+def test_longer_words_are_refused_if_something_is() -> None:
+    bridge = as_program(library.load("majority"), max_length=3)
+    with pytest.raises(weft.WeftError, match="the input has 5 tokens; the program has 4 positions"):
+        weft.run(bridge, "0101")
+
+
+def test_names_that_are_taken_are_changed() -> None:
+    """Lines may have the names of a program's own attributes, and symbols those of its tokens."""
+    p = CraspBuilder("ab^.")
+    p["step"] = count(symbol("^"))
+    p["output"] = p["step"] >= 1
+    p["symbol"] = p["output"] & symbol("a")
+    p["symbol_left"] = previous(p["symbol"])
+    p.allow(".", p["symbol_left"])
+    bridge = as_program(p.build(), max_length=6)
+    check_lines(bridge, short_words(bridge.crasp, 90)[::2])
+    assert weft.generate(bridge, "^ab") == ["."]
+
+
+def test_a_length_of_nothing_is_refused() -> None:
+    with pytest.raises(weft.WeftError, match=r"max_length cannot be 0\. Give at least 1"):
+        as_program(library.load("majority"), 0)

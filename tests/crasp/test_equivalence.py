@@ -169,7 +169,7 @@ def test_random_programs_without_cases(data: st.DataObject) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=500, deadline=None)
 @given(st.data())
 def test_many_random_programs(data: st.DataObject) -> None:
     program = data.draw(programs(depth=3, transduction=data.draw(st.booleans())))

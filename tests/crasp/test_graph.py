@@ -14,10 +14,14 @@ from weft.crasp import (
     Comparison,
     Counting,
     CraspProgram,
+    Exists,
     Line,
     Local,
     Name,
     Or,
+    Periodic,
+    Position,
+    Previous,
     Symbol,
     run,
 )
@@ -45,6 +49,22 @@ def test_equal_sub_expressions_are_one_operation_also_in_another_order() -> None
     assert graph.lines["less"] == graph.lines["more"]
     assert graph.lines["both"] == graph.lines["also"]
     assert len(graph.operations) == 8
+
+
+def test_names_of_predicates_make_no_difference() -> None:
+    program = CraspProgram(
+        ("a", "b"),
+        (
+            Line("P", Exists(A, Local((1,), "left"))),
+            Line("Q", Previous(A)),
+            Line("n", Counting(A, Local((0, 2), "near"))),
+            Line("m", Counting(A, Local((0, 2)))),
+            Line("R", Position(Periodic(2, (1,), "odd"))),
+            Line("S", Position(Periodic(2, (1,)))),
+        ),
+    )
+    graph = graph_of(program)
+    assert [graph.lines[name] for name in "PQnmRS"] == [1, 1, 2, 2, 3, 3]
 
 
 def test_different_operations_stay_different() -> None:

@@ -93,9 +93,7 @@ def test_leaves_can_be_anything() -> None:
     low = diagrams.select(X, (0,), (diagrams.leaf("low"), diagrams.leaf("high")))
     both = diagrams.combine("joined", lambda a, b: a + b, low, diagrams.leaf("!"))
     assert diagrams.evaluate(both, {X: -1}.__getitem__) == "low!"
-    length = diagrams.replace_leaves(
-        "is short", both, lambda text: diagrams.at_least(Y, len(text))
-    )
+    length = diagrams.replace_leaves("is short", both, lambda text: diagrams.at_least(Y, len(text)))
     assert diagrams.evaluate(length, {X: 1, Y: 5}.__getitem__) is True
     assert diagrams.evaluate(length, {X: 1, Y: 4}.__getitem__) is False
 

@@ -27,9 +27,9 @@ from weft.crasp import (
     Position,
     Previous,
     Symbol,
+    intervals,
     run,
 )
-from weft.crasp import intervals
 from weft.crasp.expressions import Expression
 from weft.crasp.normal_form import NormalForm, Residue, Shifted, TokenAt, normal_form
 from weft.errors import WeftError

@@ -198,6 +198,15 @@ def test_shared_expressions_get_a_line_that_says_what_it_is() -> None:
     )
 
 
+def test_new_names_are_free() -> None:
+    odd = mod(2, 1, name="count_a")
+    program = abc(
+        ("shared_1", And((odd, Comparison("<", As, Bs)))),
+        ("accept", And((Exists(Name("shared_1")), Comparison("<=", As, Cs)))),
+    )
+    assert check(program, SHORT_WORDS).lines[0].name == "shared_2"
+
+
 def test_a_line_that_has_the_expression_is_used_wherever_it_stands() -> None:
     program = abc(
         ("first", Exists(X)),

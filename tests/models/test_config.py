@@ -30,7 +30,7 @@ NONSENSE: list[tuple[dict[str, Any], str]] = [
     ({"value_width": -1}, "value_width is -1"),
     ({"window": 0}, "window is 0"),
     ({"global_every": 0}, "global_every is 0"),
-    ({"heads": -1}, "heads is -1. It must not be negative"),
+    ({"heads": -1}, "heads is -1. It must be at least 0"),
     ({"random_offset": -3}, "random_offset is -3"),
     ({"encoder_layers": -1, "kind": "encoder-decoder"}, "encoder_layers is -1"),
     (

@@ -23,6 +23,7 @@ from weft.models.slots import (
     encodings,
     layout_from_list,
     make_layout,
+    margin,
     nearest,
     read_stream,
     round_stream,
@@ -32,12 +33,14 @@ COLOUR = Slot("colour", "categorical", 0, 3)
 LEVEL = Slot("level", "number", 3, 1, values=(-1.0, 0.5, 4.0))
 BAG = Slot("bag", "set", 4, 2, values=(frozenset(), frozenset({1}), frozenset({0, 1})))
 FETCHED = Slot("fetched", "categorical", 6, 2, is_head=True)
-LAYOUT = Layout((COLOUR, LEVEL, BAG, FETCHED), heads=(("fetched",),))
+HOLDS = Slot("holds", "boolean", 8, 1)
+LAYOUT = Layout((COLOUR, LEVEL, BAG, FETCHED, HOLDS), heads=(("fetched",),))
 TABLES: dict[str, list[list[float]]] = {
     "colour": [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
     "level": [[-1], [0.5], [4]],
     "bag": [[0, 0], [0, 1], [1, 1]],
     "fetched": [[1, 0], [0, 1]],
+    "holds": [[0], [1]],
 }
 """The encodings of all values, written down by hand."""
 
@@ -114,19 +117,20 @@ def test_the_nearest_encoding_has_the_smallest_distance(dtype: torch.dtype) -> N
 
 
 def test_a_stream_is_rounded_variable_by_variable_without_heads() -> None:
-    held = torch.tensor([[0.1, 0.6, 0.5, 3.1, 0.1, 0.8, 0.0, 1.0]])
+    held = torch.tensor([[0.1, 0.6, 0.5, 3.1, 0.1, 0.8, 0.0, 1.0, 0.7]])
     rounded = round_stream(held, LAYOUT)
-    assert rounded.tolist() == [[0, 1, 0, 4.0, 0, 1, 0, 0]]
+    assert rounded.tolist() == [[0, 1, 0, 4.0, 0, 1, 0, 0, 1]]
     assert torch.equal(round_stream(rounded, LAYOUT), rounded)
 
 
 def test_streams_are_read_as_values() -> None:
-    stream = torch.tensor([[[0, 0, 1, 0.25, 1, 1, 0, 0.0], [1, 0, 0, 4, 0, 0, 0, 1]]])
+    stream = torch.tensor([[[0, 0, 1, 0.25, 1, 1, 0, 0.0, 1], [1, 0, 0, 4, 0, 0, 0, 1, 0.5]]])
     assert read_stream(stream, LAYOUT) == {
         "colour": [[2, 0]],
         "level": [[0.25, 4.0]],
         "bag": [[frozenset({0, 1}), frozenset()]],
         "fetched": [[None, 1]],
+        "holds": [[1, None]],
     }
 
 
@@ -164,3 +168,23 @@ def test_the_verifier_encodes_values_itself() -> None:
             if isinstance(node, ast.ImportFrom) and node.module == "weft.models.slots":
                 imported |= {name.name for name in node.names}
     assert imported == {"Layout", "Slot"}
+
+
+def test_counts_are_read_by_position() -> None:
+    """At position i, the dimension holds C / (i + 1); counts may be negative."""
+    slot = Slot("count", "count", 1, 1)
+    counts = torch.tensor([[0, 1, -1, 3], [2, 0, 5, -4]])
+    stream = torch.zeros(2, 4, 2)
+    stream[..., 1] = counts / torch.arange(1, 5)
+    assert torch.equal(decode(stream, slot), counts)
+    assert read_stream(stream, Layout((slot,))) == {"count": counts.tolist()}
+    assert torch.equal(nearest(stream[..., 1:], slot), stream[..., 1:])
+    assert torch.allclose(margin(stream, slot), 0.5 / torch.arange(1, 5).double().expand(2, 4))
+    stream[0, 3, 1] += 0.1  # 3.4 in place of 3
+    assert float(margin(stream, slot)[0, 3]) == pytest.approx(0.1 / 4)
+
+
+def test_booleans_have_a_margin() -> None:
+    assert margin(torch.tensor([0.0, 1.0, 0.75])[:, None].expand(3, 9), HOLDS).tolist() == [
+        0.5, 0.5, 0.25,
+    ]  # fmt: skip

@@ -20,9 +20,9 @@ from weft.studies.plotting import (
     LOOKS,
     METHODS,
     SHADES,
-    averaged,
     binned,
     draw_attention,
+    estimate,
     save,
     shade_of,
     style,
@@ -168,7 +168,7 @@ def test_bins_end_at_the_training_range_and_add_up() -> None:
     assert not any(19.5 < centre < 20.5 + 0.5 for centre in line)  # no bin holds 20 and 21
     first = next(iter(line.items()))
     assert first[0] == 2.5  # bins of four values end at 4, 8, ..., 20
-    assert first[1] == averaged([Share(1 + 2 + 0 + 1, 16)])
+    assert first[1] == estimate([Share(1 + 2 + 0 + 1, 16)])
     assert binned([]) == {}
 
 
@@ -176,7 +176,7 @@ def test_seeds_are_averaged_with_their_own_interval() -> None:
     shares = (Share(60, 100), Share(64, 100), Share(68, 100))
     line = binned([{5: share} for share in shares])
     assert line == {5.0: (Mean(shares).mean, Mean(shares).interval)}
-    assert averaged(shares[:1]) == (0.6, shares[0].interval)
+    assert estimate(shares[:1]) == (0.6, shares[0].interval)
 
 
 def test_a_stage_has_one_colour_in_every_figure_of_a_verdict(verdict: Verdict) -> None:

@@ -17,8 +17,7 @@ from weft.training.config import OptimiserConfig
 from weft.training.data import tensors_of
 from weft.training.distributed import Group
 from weft.training.supervision import learner_of, task_of
-from weft.training.traces.trace_learner import DrawnBatch, l1_norm
-from weft.training.traces.trained_feed_forward import feed_forward_of
+from weft.training.traces.trace_learner import DrawnBatch, feed_forward_of, l1_norm
 
 STEPS = 12
 

@@ -45,8 +45,21 @@ COMMANDS = {
     "minimal": ("minimal", "minimal_command", "Predict generalisation by the minimal program."),
     "optimum": ("optimum", "optimum_command", "Check whether compiled weights are an optimum."),
     "verdict": ("verdict", "verdict_command", "Compare what is expressible, predicted, learned."),
+    "crasp list": ("crasp", "list_command", "List the C-RASP programs of the library."),
     "crasp show": ("crasp", "show_command", "Show a C-RASP program."),
     "crasp run": ("crasp", "run_command", "Run a C-RASP program on a word."),
+    "crasp equal": ("crasp_analysis", "equal_command", "Find a word on which two programs differ."),
+    "crasp simplify": ("crasp_analysis", "simplify_command", "Print a smaller, equal program."),
+    "crasp compile": (
+        "crasp_models",
+        "compile_command",
+        "Compile a C-RASP program into transformer weights.",
+    ),
+    "crasp check": (
+        "crasp_models",
+        "check_command",
+        "Compare interpreters and weights of a C-RASP program on words.",
+    ),
 }
 """By command: its module, its function, and its line in `weft --help`.
 

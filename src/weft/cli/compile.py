@@ -215,6 +215,8 @@ def _check_as_json(report: Report, program: Program, passed: bool) -> dict[str, 
 
 
 def _print_check(report: Report, program: Program) -> None:
+    import weft
+
     difference, failures = report.difference, report.failures
     print(f"{report.inputs} inputs, {report.layers:,} layers")
     if report.never_halts:
@@ -222,6 +224,8 @@ def _print_check(report: Report, program: Program) -> None:
     elif failures:
         print(f"the program fails on {len(failures)} of {report.tried} inputs, as on this one:")
         print(f"  {failures[0].reason}")
+        if type(program).sample is weft.Program.sample:
+            print("  If inputs must have a certain form, write `sample` to draw them")
     if difference is not None:
         shown = program.vocabulary.show(difference.tokens)
         by = "" if difference.source in ("weights", "program") else f" ({difference.source})"

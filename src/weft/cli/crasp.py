@@ -6,11 +6,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from weft.cli.options import Json, new_console, print_json
+from weft.cli.options import Json, new_console, new_table, plural, print_json
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from weft.crasp.program import CraspProgram
     from weft.crasp.reference import CraspRun
+
+LONG = 64
+"""Characters of a word from which it is worth importing NumPy for."""
 
 CraspName = Annotated[
     str,
@@ -22,10 +27,60 @@ CraspName = Annotated[
 ]
 
 
+def list_command(json: Json = False) -> None:
+    """List the C-RASP programs of the library.
+
+    Parameters are below a name, with their defaults. `depth` is how deep counts are nested. A
+    program that needs nothing is one for transformers without positions.
+
+    Examples:
+
+      weft crasp list
+
+      weft crasp show 'bounded-dyck(depth=3)'
+    """
+    from weft.crasp.library import ENTRIES
+    from weft.crasp.measures import measure
+
+    programs = [(entry, program := entry.make(), measure(program)) for entry in ENTRIES.values()]
+    if json:
+        print_json(
+            [
+                {
+                    "name": entry.name,
+                    "parameters": dict(entry.parameters),
+                    "language": entry.language,
+                    "idea": entry.idea,
+                    "example": entry.example,
+                    "alphabet": list(program.alphabet),
+                    "needs": measures.needs,
+                    "depth": measures.depth,
+                }
+                for entry, program, measures in programs
+            ]
+        )
+        return
+    rows = [
+        [
+            "\n".join(
+                [entry.name, *(f"  {key}={value}" for key, value in entry.parameters.items())]
+            ),
+            "".join(program.alphabet),
+            measures.needs,
+            str(measures.depth),
+            f"{entry.language}\n{entry.idea}",
+        ]
+        for entry, program, measures in programs
+    ]
+    header = ["program", "symbols", "needs", "depth", "language or task, and idea"]
+    new_console().print(new_table(header, rows, ["depth"]))
+
+
 def show_command(name: CraspName, json: Json = False) -> None:
     """Show a C-RASP program.
 
-    It is shown as text that parses back to the same program.
+    It is shown as text that parses back to the same program, with its measures as a comment: the
+    depth of nested counts, the number of operations, and what its transformer needs.
 
     Examples:
 
@@ -40,10 +95,34 @@ def show_command(name: CraspName, json: Json = False) -> None:
     if json:
         print_json(_program_as_json(program))
         return
-    new_console().print(text(program), end="", soft_wrap=True)
+    console = new_console()
+    console.print(text(program), end="", soft_wrap=True)
+    for line in _measures(program):
+        console.print(f"// {line}", soft_wrap=True)
+
+
+def _measures(program: CraspProgram) -> Iterator[str]:
+    """What a program costs and needs, in words."""
+    from weft.crasp.measures import measure
+
+    measures = measure(program)
+    yield f"counting depth {measures.depth}, {plural(measures.size, 'operation')}"
+    if measures.layers is None:
+        yield "too large for the construction of weights"
+    else:
+        heads = " + ".join(map(str, measures.heads))
+        word = "head" if measures.heads == (1,) else "heads"
+        yield f"{plural(measures.layers, 'layer')} with {heads} {word}"
+    if measures.period > 1:
+        yield f"periodic predicates with period {measures.period}"
+    if measures.offsets:
+        yield f"local predicates with offsets {', '.join(map(str, measures.offsets))}"
 
 
 def _program_as_json(program: CraspProgram) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    from weft.crasp.measures import measure
     from weft.crasp.text import expression_text, text
 
     return {
@@ -65,6 +144,7 @@ def _program_as_json(program: CraspProgram) -> dict[str, Any]:
             for p in program.periodics
         ],
         "local": [{"name": p.name, "offsets": list(p.offsets)} for p in program.locals],
+        "measures": asdict(measure(program)),
         "text": text(program),
     }
 
@@ -97,10 +177,9 @@ def run_command(
       weft crasp run path/to/mine.crasp abba
     """
     from weft.crasp.loading import load
-    from weft.crasp.reference import run
 
     program = load(name)
-    result = run(program, word)
+    result = _run(program, word)
     if json:
         print_json(_run_as_json(program, result, trace))
         return
@@ -111,7 +190,19 @@ def run_command(
         console.print(line, soft_wrap=True)
 
 
+def _run(program: CraspProgram, word: str) -> CraspRun:
+    """A run, in the interpreter that is faster for a word of this length."""
+    if len(word) <= LONG:
+        from weft.crasp.reference import run
+
+        return run(program, word)
+    from weft.crasp.batched import run_batch
+
+    return run_batch(program, [word])[0]
+
+
 def _run_as_json(program: CraspProgram, run: CraspRun, trace: bool) -> dict[str, Any]:
+    """A run for JSON; docs/crasp.md lists the keys."""
     from weft.crasp.reference import allowed_next
 
     lines = [

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from weft.cli.options import MAX_COUNT, Json, model_path, print_json
+from weft.errors import WeftError
 from weft.files import output_file
 
 if TYPE_CHECKING:
@@ -88,6 +89,11 @@ def run_command(
         output_file(svg, option="--svg")
     folder = model_path(name)
     if folder is not None or compiled:
+        if max_layers is not None:
+            raise WeftError(
+                "--max-layers is for the interpreter, and this runs a model",
+                remedy="Leave it out, or give --layers to run that many and stop",
+            )
         from weft.cli.run_model import run_compiled, run_folder
 
         if folder is not None:

@@ -8,17 +8,18 @@ the smallest gap of a head's scores.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from weft.interpreter.trace import Run
+from weft.cli.options import plural
+from weft.interpreter.trace import Layer, Run
 from weft.language.ranges import UNDEFINED, show_value
 from weft.language.stream import Stream
 
 if TYPE_CHECKING:
-    from weft.compiler.tracing import ModelTrace
+    from weft.compiler.tracing import ModelLayer, ModelTrace
 
 CHANGED = "bold white on blue"
 OUTPUT = "bold red"
@@ -30,25 +31,13 @@ NUMBER_WIDTH = 8
 
 def render_run(run: Run, width: int) -> Iterator[Text]:
     """The blocks of a run's trace, or its last stream if it was not traced."""
-    program = run.program
-    variables = [name for name, variable in program.variables.items() if not variable.is_head]
-    streams = [run.stream]
+    heads, output = run.program.heads, run.program.definition.output
     if run.trace is not None:
-        layers = run.trace.layers
-        streams = [run.trace.start, *(s for layer in layers for s in (layer.attended, layer.after))]
-    title = f"after {run.layers} layer{'' if run.layers == 1 else 's'}"
-    if run.trace is not None:
-        title = f"layer {run.layers}"
-    table = _Table(run.tokens, streams, width, title, program.heads, program.definition.output)
-    if run.trace is None:
-        yield from table.block(title, variables, run.stream)
+        yield from _blocks(run.trace.start, run.trace.layers, run.tokens, width, heads, output)
         return
-    yield from table.block("start", variables, run.trace.start)
-    after = [layer.after for layer in run.trace.layers]
-    rows = [*program.heads, *_changing(variables, run.trace.start, after, table.output)]
-    for number, layer in enumerate(run.trace.layers, 1):
-        shown = layer.after.replaced({name: layer.attended[name] for name in program.heads})
-        yield from table.block(f"layer {number}", rows, shown, layer.before)
+    title = f"after {plural(run.layers, 'layer')}"
+    table = _Table(run.tokens, [run.stream], width, title, heads, output)
+    yield from table.block(title, [name for name in run.stream if name not in heads], run.stream)
 
 
 def render_model(
@@ -62,32 +51,37 @@ def render_model(
         output: the output variable; empty if it is not known.
         width: the width of the terminal.
     """
-    streams = [trace.start, *(s for layer in trace.layers for s in (layer.attended, layer.after))]
-    title = f"layer {len(trace.layers)}"
-    table = _Table(tokens, streams, width, title, trace.heads, output, ("margin", "gap"))
-    variables = [name for name in trace.start if name not in trace.heads]
-    yield from table.block("start", variables, trace.start)
-    rows = [
-        *trace.heads,
-        *_changing(variables, trace.start, [layer.after for layer in trace.layers], output),
-    ]
-    before = trace.start
-    for number, layer in enumerate(trace.layers, 1):
-        shown = layer.after.replaced({name: layer.attended[name] for name in trace.heads})
-        numbers = (layer.margins, layer.gaps)
-        yield from table.block(f"layer {number}", rows, shown, before, numbers)
-        before = layer.after
+    numbers = [(layer.margins, layer.gaps) for layer in trace.layers]
+    yield from _blocks(trace.start, trace.layers, tokens, width, trace.heads, output, numbers)
 
 
-def _changing(
-    variables: Iterable[str], start: Stream, streams: Sequence[Stream], output: str
-) -> list[str]:
-    """The variables that change at all, and the output; constants are shown only at the start."""
-    return [
+def _blocks(
+    start: Stream,
+    layers: Sequence[Layer | ModelLayer],
+    tokens: Sequence[Any],
+    width: int,
+    heads: Collection[str],
+    output: str,
+    numbers: Sequence[tuple[Mapping[str, float], ...]] = (),
+) -> Iterator[Text]:
+    """The start and every layer; variables that never change are shown only at the start."""
+    streams = [start, *(s for layer in layers for s in (layer.attended, layer.after))]
+    titles = [f"layer {number}" for number in range(1, len(layers) + 1)]
+    columns = ("margin", "gap") if numbers else ()
+    table = _Table(tokens, streams, width, titles[-1] if titles else "", heads, output, columns)
+    variables = [name for name in start if name not in heads]
+    yield from table.block("start", variables, start)
+    changing = [
         name
         for name in variables
-        if name == output or any(stream[name] != start[name] for stream in streams)
+        if name == output or any(layer.after[name] != start[name] for layer in layers)
     ]
+    before = start
+    for place, layer in enumerate(layers):
+        shown = layer.after.replaced({name: layer.attended[name] for name in heads})
+        more = numbers[place] if numbers else ()
+        yield from table.block(titles[place], [*heads, *changing], shown, before, more)
+        before = layer.after
 
 
 class _Table:

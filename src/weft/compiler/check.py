@@ -193,7 +193,7 @@ def compare(
     quick = run_model(model, numbers, layers=layers)
     lengths = torch.tensor([len(row) for row in numbers])
     longest = max(map(len, numbers), default=0)
-    result: list[tuple[int, int, int, Difference]] = []
+    result: list[Difference] = []
     most = max(expected.layers, default=0)
     for layer, stage, rows, stream in watched:
         if layer > most:
@@ -209,14 +209,14 @@ def compare(
             if slot.is_head != (stage == "attended"):
                 continue
             mine = _codes(program, name, flat, slot, longest, model.config.dtype)
-            for place in _wrong(program, name, codes, mine):
-                result.append(
-                    _difference(program, expected, layer, name, place, codes, mine, owners)
-                )
+            result += [
+                _difference(program, expected, layer, name, place, codes, mine, owners)
+                for place in _wrong(program, name, codes, mine)
+            ]
     if not result:
         result = _endings(program, expected, run.layers, run.outputs)
         result += _endings(program, expected, quick.layers, quick.outputs)
-    return min(result, key=lambda item: item[:3])[3] if result else None
+    return min(result, key=lambda d: (len(d.tokens), d.layer, d.position), default=None)
 
 
 def _codes(
@@ -266,29 +266,24 @@ def _difference(
     codes: NDArray[Any],
     mine: NDArray[Any],
     owners: NDArray[Any],
-) -> tuple[int, int, int, Difference]:
+) -> Difference:
     row = int(owners[place])
     position = place - int(np.flatnonzero(owners == row)[0])
     values = (*program.variables[name].range.values, "undefined")
-    tokens = expected.tokens[row]
-    made = Difference(
-        tokens, layer, position, name, values[int(codes[place])], values[int(mine[place])]
-    )
-    return len(tokens), layer, position, made
+    where = (expected.tokens[row], layer, position, name)
+    return Difference(*where, values[int(codes[place])], values[int(mine[place])])
 
 
 def _endings(
     program: Program, expected: BatchRun, layers: list[int], outputs: list[tuple[int, ...]]
-) -> list[tuple[int, int, int, Difference]]:
+) -> list[Difference]:
     result = []
     for row, tokens in enumerate(expected.tokens):
         if layers[row] != expected.layers[row]:
-            made = Difference(
-                tokens, layers[row], 0, "number of layers", expected.layers[row], layers[row]
-            )
-            result.append((len(tokens), layers[row], 0, made))
+            differs: tuple[str, Any, Any] = ("number of layers", expected.layers[row], layers[row])
         elif outputs[row] != expected.outputs[row]:
-            output = program.definition.output
-            made = Difference(tokens, layers[row], 0, output, expected.outputs[row], outputs[row])
-            result.append((len(tokens), layers[row], 0, made))
+            differs = (program.definition.output, expected.outputs[row], outputs[row])
+        else:
+            continue
+        result.append(Difference(tokens, layers[row], 0, *differs))
     return result

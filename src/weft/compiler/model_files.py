@@ -90,9 +90,9 @@ def output_format(program: Program) -> TokenFormat:
 
 
 def read_program(folder: str | Path) -> ProgramDescription | None:
-    """The program behind the model in a folder; None if there is none."""
+    """The program behind the model in a folder; None if there is none, or if it is C-RASP."""
     section = read_description(folder).program
-    if section is None:
+    if section is None or "language" in section:
         return None
     file = model_folder(folder) / CONFIG
     return from_plain(ProgramDescription, section, f"{file}: 'program'", AGAIN)

@@ -23,8 +23,9 @@ from typing import Any
 
 from weft.crasp.left_to_right import NEXT_SYMBOL, STAGE, Plan, PlannedVariable
 from weft.crasp.program import CraspProgram
-from weft.crasp.reference import run
+from weft.crasp.reference import allowed_next, run
 from weft.crasp.text import text as program_text
+from weft.crasp.word_sampling import DrawInput, WordSampler
 from weft.errors import WeftError
 from weft.language.declare import relative, var
 from weft.language.program import Program
@@ -39,7 +40,12 @@ class CraspAsProgram(Program):
 
     causal = True
 
-    def __init__(self, crasp: CraspProgram, max_length: int = MAX_LENGTH) -> None:
+    def __init__(
+        self,
+        crasp: CraspProgram,
+        max_length: int = MAX_LENGTH,
+        draw_input: DrawInput | None = None,
+    ) -> None:
         if max_length < 1:
             raise WeftError(f"max_length cannot be {max_length}", remedy="Give at least 1")
         plan = Plan(crasp, max_length)
@@ -49,6 +55,7 @@ class CraspAsProgram(Program):
         self.tokens = [*crasp.alphabet, *([stop] if crasp.next_symbols else []), self.begin]
         self.stages = tuple(map(tuple, plan.stages))
         self.lines = plan.lines
+        self.sampler = WordSampler(plan, draw_input)
         for name, planned in plan.variables.items():
             setattr(self, name, var(planned.size, token=_initial(crasp, planned, self.begin)))
         for name in plan.carried:
@@ -92,19 +99,23 @@ class CraspAsProgram(Program):
         return self.crasp.alphabet[value] if value < len(self.crasp.alphabet) else ""
 
     def sample(self, rng: random.Random, length: int) -> Sequence[Any]:
-        """A random word."""
-        return [self.begin, *rng.choices(self.crasp.alphabet, k=max(0, length - 1))]
+        """A random word, half of them accepted; for transduction, an input and its answer."""
+        return [self.begin, *self.sampler.draw(rng, max(0, length - 1))]
 
     def task(self, tokens: Sequence[Any]) -> Any:
         """The result of the reference interpreter of C-RASP."""
         result = run(self.crasp, tokens[1:])
         if not self.crasp.next_symbols:
             return result.accepted
-        allowed = [s for s in self.crasp.alphabet if s in result.allowed[-1]]
-        return allowed[0] if allowed else ""
+        allowed = allowed_next(self.crasp, result)[-1]
+        return min(allowed, key=self.crasp.alphabet.index, default="")
 
 
-def as_program(program: CraspProgram, max_length: int = MAX_LENGTH) -> CraspAsProgram:
+def as_program(
+    program: CraspProgram,
+    max_length: int = MAX_LENGTH,
+    draw_input: DrawInput | None = None,
+) -> CraspAsProgram:
     """A C-RASP program as a Weft program.
 
     Its result is whether a word is accepted. If the program has `NEXT_a` lines, it is the symbol
@@ -114,6 +125,8 @@ def as_program(program: CraspProgram, max_length: int = MAX_LENGTH) -> CraspAsPr
         program: what to compute.
         max_length: the longest word, which decides how many values running sums have. Words may be
             of any length if the program counts only up to constants.
+        draw_input: draws an input, with its separator, of at most so many symbols, for the samples
+            of a program with `NEXT_a` lines; by default, samples are random words.
 
     Example:
         >>> import weft
@@ -125,7 +138,7 @@ def as_program(program: CraspProgram, max_length: int = MAX_LENGTH) -> CraspAsPr
         >>> weft.generate(as_program(library.load("sort")), "cab|")
         ['a', 'b', 'c']
     """
-    return CraspAsProgram(program, max_length)
+    return CraspAsProgram(program, max_length, draw_input)
 
 
 def _free(program: CraspProgram, names: str) -> str:

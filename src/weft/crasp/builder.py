@@ -83,13 +83,13 @@ class Boolean(Value):
         return Boolean(And((*_flat(self, And), _boolean(other))))
 
     def __rand__(self, other: bool) -> Boolean:
-        return _value(other) & self
+        return Boolean(And((_boolean(other), self.expression)))
 
     def __or__(self, other: Boolean | bool) -> Boolean:
         return Boolean(Or((*_flat(self, Or), _boolean(other))))
 
     def __ror__(self, other: bool) -> Boolean:
-        return _value(other) | self
+        return Boolean(Or((_boolean(other), self.expression)))
 
     def __invert__(self) -> Boolean:
         return Boolean(Not(self.expression))
@@ -102,7 +102,7 @@ class Boolean(Value):
 
     __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _not_a_count
     __add__ = __radd__ = __sub__ = __rsub__ = _not_a_count
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
 
 class Count(Value):
@@ -152,7 +152,7 @@ class Count(Value):
         raise WeftError(f"{self!r} is a count, not a Boolean", remedy="Compare it, as in C >= 1")
 
     __and__ = __rand__ = __or__ = __ror__ = __invert__ = _not_a_boolean
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
 
 def symbol(name: str) -> Boolean:
@@ -381,7 +381,7 @@ class UndefinedLineError(WeftError, AttributeError):
 # From Python to expressions
 
 
-def _value(value: Boolean | Count | bool | int) -> Any:
+def _value(value: object) -> Value:
     """A value, also of a Python bool or int."""
     if isinstance(value, Value):
         return value
@@ -397,25 +397,23 @@ def _value(value: Boolean | Count | bool | int) -> Any:
 
 def _boolean(value: object) -> Expression:
     """The expression of a Boolean."""
-    given = _value(value)  # type: ignore[arg-type]
+    given = _value(value)
     if isinstance(given, Count):
         raise WeftError(
             f"the count {given!r} stands where a Boolean is needed", remedy="Compare it: C >= 1"
         )
-    expression: Expression = given.expression
-    return expression
+    return given.expression
 
 
 def _count(value: object) -> Expression:
     """The expression of a count."""
-    given = _value(value)  # type: ignore[arg-type]
+    given = _value(value)
     if isinstance(given, Boolean):
         raise WeftError(
             f"the Boolean {given!r} stands where a count is needed",
             remedy="Count it, as in count(P), or use if_else(P, 1, 0)",
         )
-    expression: Expression = given.expression
-    return expression
+    return given.expression
 
 
 def _two_or_more(counts: tuple[Count | int, ...]) -> tuple[Expression, ...]:

@@ -3,9 +3,9 @@
 The program's limit transformer (`weft.crasp.limit_construction`) becomes a Transformer:
 
 - Heaviside units [x > 0] become clipped units, min(max(S x + 1/2, 0), 1). A unit that compares
-  counts is at least 1 / (2 (n + 1)) away from 0 up to position n; its slope S is a power of two such
-  that S times this margin, less all rounding errors, is at least 1/2. Other units are 1/2 away from
-  0, and S is 1.
+  counts is at least 1 / (2 (n + 1)) away from 0 up to position n. Its slope S is a power of two
+  such that S times this margin, less all rounding errors, is at least 1/2. Other units are 1/2 away
+  from 0, and S is 1.
 - Scores are not multiplied by log N. Instead, their gaps are so large that all other weights
   underflow to 0.
 
@@ -15,10 +15,11 @@ Three forms differ in where the scores of local heads come from:
     absolute   products of a learned table of positions, whose rows are one-hot
     none       nothing: for programs without predicates, as transformers without positions
 
-Rounding. The averages of a uniform head are sums of up to n + 1 weights, each 1 / (i + 1) up to
-rounding. In whatever order they are added, the relative error is below about n u, u the unit
-roundoff of the format. `rounding_error` bounds what a comparison makes of this; a length for which
-the bound exceeds the margin is refused.
+Rounding. The averages of a uniform head are sums of up to n weights, each 1 / (i + 1) up to
+rounding. Equal numbers add up with a relative error of at most (n + 1) / 2 u in any order, u the
+unit roundoff: the k-th partial sum is k weights, and rounded once. `rounding_error` bounds what a
+comparison makes of this; a length for which the bound exceeds the margin is refused. bfloat16 is
+accumulated in float32 and rounded when it is stored.
 """
 
 from __future__ import annotations
@@ -109,6 +110,22 @@ class CompiledCrasp:
     def parameters(self) -> int:
         """The number of parameters of the model, padding included."""
         return sum(parameter.numel() for parameter in self.model.parameters())
+
+    def sizes(self) -> dict[str, Any]:
+        """The sizes of the model, for scripts."""
+        return {
+            "layers": len(self.limit.layers),
+            "heads": self.heads,
+            "units": self.units,
+            "d_model": self.model.config.width,
+            "parameters": self.parameters,
+            "form": self.position_form,
+            "period": self.limit.period,
+            "range": self.limit.range,
+            "max_length": self.max_length,
+            "longest": self.longest,
+            "seconds": round(self.seconds, 3),
+        }
 
     @cached_property
     def text(self) -> TokenFormat:
@@ -243,15 +260,15 @@ def _check_length(program: CraspProgram, max_length: int, form: PositionForm) ->
         )
 
 
-def _too_long(
-    program: CraspProgram, max_length: int, longest: int, format_: Format
-) -> WeftError:
+def _too_long(program: CraspProgram, max_length: int, longest: int, format_: Format) -> WeftError:
     wider = [name for name, other in FORMATS.items() if other.roundoff < format_.roundoff]
+    remedies = [f"compile for at most {longest:,} symbols"] if longest else []
+    remedies += [f"use {' or '.join(wider)}"] if wider else []
+    remedy = ", or ".join(remedies)
     return WeftError(
         f"{format_.name} cannot tell its counts apart in words of {max_length:,} symbols",
         subject=program.name,
-        remedy=f"Compile for at most {longest:,} symbols"
-        + (f", or use {' or '.join(wider)}" if wider else ""),
+        remedy=remedy[:1].upper() + remedy[1:],
     )
 
 
@@ -273,9 +290,9 @@ def longest_length(limit: LimitTransformer, format_: Format) -> int:
 def _slack(limit: LimitTransformer, length: int, format_: Format) -> float:
     """The smallest difference of margin and rounding error of a unit that compares counts."""
     margin = 1 / (2 * (length + 1))
-    reading = _dimensions_read(limit)
+    averages = _averages(limit)
     errors = [
-        rounding_error(limit, units.weights[row], units.biases[row], length, format_, reading)
+        rounding_error(limit, units.weights[row], units.biases[row], length, format_, averages)
         for layer in limit.layers
         for units in layer.hidden[:1]
         for row in np.flatnonzero(compares_counts(limit, units))
@@ -290,8 +307,21 @@ def compares_counts(limit: LimitTransformer, units: HiddenUnits) -> NDArray[np.b
     return found
 
 
-def _dimensions_read(limit: LimitTransformer) -> dict[int, tuple[float, int]]:
-    """Of each count dimension: the sum of the coefficients that it is made with, and how many."""
+@dataclass(frozen=True)
+class Averages:
+    """What a count dimension adds up: averages with coefficients.
+
+    Attributes:
+        coefficients: the sum of the coefficients, without their signs.
+        terms: how many averages there are.
+    """
+
+    coefficients: float
+    terms: int
+
+
+def _averages(limit: LimitTransformer) -> list[Averages]:
+    """By dimension, the averages that uniform heads write to it."""
     sums = np.zeros(len(limit.dimensions))
     terms = np.zeros(len(limit.dimensions), dtype=int)
     for layer in limit.layers:
@@ -299,7 +329,7 @@ def _dimensions_read(limit: LimitTransformer) -> dict[int, tuple[float, int]]:
             if not head.phi:
                 sums += np.abs(head.output).sum(axis=0)
                 terms += (head.output != 0).sum(axis=0)
-    return {place: (float(sums[place]), int(terms[place])) for place in range(len(sums))}
+    return [Averages(float(total), int(count)) for total, count in zip(sums, terms, strict=True)]
 
 
 def rounding_error(
@@ -308,14 +338,9 @@ def rounding_error(
     bias: float,
     length: int,
     format_: Format,
-    reading: dict[int, tuple[float, int]],
+    averages: Sequence[Averages],
 ) -> float:
     """A bound on the rounding error of a comparison at position `length`, before it is scaled.
-
-    A sum of k numbers has a relative error of at most g(k) = k u / (1 - k u), in any order. An
-    average of up to `length` weights has g(length + 5): four more for the weights themselves and
-    for the product. A dimension that adds up m averages has m more, one per layer included. The
-    unit's own sum is over the dimensions that it reads, and its bias.
 
     Args:
         limit: the limit transformer.
@@ -323,27 +348,40 @@ def rounding_error(
         bias: its bias.
         length: the number of symbols of an input.
         format_: the number format.
-        reading: by dimension, the sum of the coefficients that it is made with, and their number.
+        averages: by dimension, what it adds up.
     """
-    terms = int(np.count_nonzero(weights)) + 1
-    own = _relative(terms + 3, format_)
+    own = _sum_error(int(np.count_nonzero(weights)) + 1, format_)
     total = own * abs(bias)
-    for place in np.flatnonzero(weights):
+    for place in np.flatnonzero(weights).tolist():
         weight = abs(float(weights[place]))
         if limit.kinds[place] == "boolean":
             total += weight * own
             continue
-        largest, count = reading[place]
-        if place == limit.one:
-            largest = 1 / (length + 1)
-        averaged = _relative(length + 5 + count + len(limit.layers), format_)
-        total += weight * largest * (averaged + own * (1 + averaged))
+        relative = _mean_error(length, format_)
+        if averages[place].terms > 1:
+            relative += len(limit.layers) * _sum_error(averages[place].terms, format_)
+        largest = 1 / (length + 1) if place == limit.one else averages[place].coefficients
+        total += weight * largest * (relative + own * (1 + relative))
     return total
 
 
-def _relative(count: int, format_: Format) -> float:
-    product = count * format_.roundoff
-    return product / (1 - product) if product < 0.5 else math.inf
+def _sum_error(terms: int, format_: Format) -> float:
+    """The relative error of a sum of products: one rounding each, and when it is stored."""
+    accumulated, stored = _roundoffs(format_)
+    return (terms + 2) * accumulated + 3 * stored
+
+
+def _mean_error(length: int, format_: Format) -> float:
+    """The relative error of an average: of its sum, of its weights, and when it is stored."""
+    accumulated, stored = _roundoffs(format_)
+    summing = ((length + 1) / 2 + 4) * accumulated
+    return summing * 1.02 + 2 * stored if summing < 0.01 else math.inf
+
+
+def _roundoffs(format_: Format) -> tuple[float, float]:
+    """The unit roundoff of sums, and that of storing them if it is larger."""
+    accumulated = min(format_.roundoff, FORMATS["float32"].roundoff)
+    return accumulated, format_.roundoff if format_.roundoff > accumulated else 0.0
 
 
 def _slope(limit: LimitTransformer, length: int, format_: Format) -> float:
@@ -534,5 +572,5 @@ def explain(construction: Construction) -> list[str]:
         names = [form.describe(computed.node) for computed in plan.booleans]
         names += dict.fromkeys(gated.line for gated in plan.gated)
         if names:
-            lines.append(f"layer {number}, {hidden} units: {', '.join(names)}")
+            lines.append(f"layer {number}, units ({hidden}): {', '.join(names)}")
     return lines

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Set
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from weft.crasp.program import KEYWORDS
 from weft.errors import Location, WeftError, marked
@@ -97,7 +97,7 @@ class Source:
 def syntax_error(source: Source, error: UnexpectedInput) -> WeftError:
     """A syntax error in plain words: what stands there, what was expected, what to write."""
     start = error.pos_in_stream if error.pos_in_stream is not None else len(source.text)
-    token = getattr(error, "token", None)
+    token: Any = getattr(error, "token", None)
     ends = token is not None and token.type in ("$END", "_NEWLINE")
     if ends:
         before = source.text[: start if token.type == "_NEWLINE" else len(source.text)]

@@ -264,7 +264,8 @@ class _Cases:
             for number in range(1, len(taken) + 1)
         ]
         learned = self._learned(
-            cuts, lambda point: [int(min(values) <= point[v] <= max(values)) for v, values in features]
+            cuts,
+            lambda point: [int(min(values) <= point[v] <= max(values)) for v, values in features],
         )
         if learned is None:
             return None

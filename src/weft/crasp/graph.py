@@ -17,13 +17,18 @@ from weft.crasp.expressions import (
     Comparison,
     Conditional,
     Counting,
+    Exists,
     Expression,
     Integer,
+    Local,
     Maximum,
     Minimum,
     Name,
     Operator,
     Or,
+    Periodic,
+    Position,
+    Previous,
     Subtract,
     operands,
     with_operands,
@@ -170,7 +175,11 @@ def plus(left: float, right: float) -> float:
 
 
 def _key(operation: Expression) -> Expression:
-    """The same for operations that differ only in the order of operands that may be swapped."""
+    """The same for operations that have the same values by definition.
+
+    They differ in the order of operands that may be swapped, in the names of predicates, or in that
+    one is `previous`.
+    """
     match operation:
         case And(inside) | Or(inside) | Minimum(inside) | Maximum(inside):
             return type(operation)(tuple(sorted(inside, key=index_of)))
@@ -178,4 +187,10 @@ def _key(operation: Expression) -> Expression:
             return Add(right, left)
         case Comparison(operator, left, right) if index_of(left) > index_of(right):
             return Comparison(MIRRORED[operator], right, left)
+        case Position(predicate):
+            return Position(Periodic(predicate.period, predicate.residues))
+        case Counting(body, Local(offsets)) | Exists(body, Local(offsets)):
+            return type(operation)(body, Local(offsets))
+        case Previous(body):
+            return Exists(body, Local((1,)))
     return operation

@@ -177,6 +177,10 @@ class Diagrams:
             node = step.children[bisect_right(step.cuts, values(step.variable))]
         return self._leaves[node]
 
+    def evaluate_single(self, node: Node, value: int) -> Any:
+        """The value of a function of one variable."""
+        return self.evaluate(node, lambda variable: value)
+
     def count_paths(self, node: Node, limit: int) -> int:
         """The number of paths to True, or `limit` if there are more."""
         counts: dict[Node, int] = {self.true: 1, self.false: 0}

@@ -14,12 +14,11 @@ The limit transformer computes the program on words of any length (Huang et al. 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.crasp.glue import Circuit, Conjunction, FirstUnit, Gate, SecondUnit, Vote, glue
+from weft.crasp.glue import Circuit, Conjunction, FirstUnit, Gate, SecondUnit, Unit, Vote, glue
 from weft.crasp.limit import (
     HiddenUnits,
     LimitHead,
@@ -86,9 +85,7 @@ def _circuit(form: NormalForm, plan: LayerPlan) -> Circuit:
 class _Builder:
     """The matrices of a limit transformer."""
 
-    def __init__(
-        self, plans: Schedule, circuits: tuple[Circuit, ...], stream: Stream
-    ) -> None:
+    def __init__(self, plans: Schedule, circuits: tuple[Circuit, ...], stream: Stream) -> None:
         self.plans, self.circuits, self.stream = plans, circuits, stream
         self.form, self.program = plans.form, plans.form.program
         self.width = len(stream.dimensions)
@@ -127,7 +124,7 @@ class _Builder:
                 column = stream.place(("bit", node))
                 for number in range(len(table)):
                     value = (number + 1) % len(table)  # the begin symbol is token 0 of functions
-                    table[number, column] = diagrams.evaluate(node, lambda _, v=value: v)
+                    table[number, column] = diagrams.evaluate_single(node, value)
         return table
 
     def _is_positional(self, node: int) -> bool:
@@ -149,7 +146,8 @@ class _Builder:
                     holds = position % variable.period in values
                     table[position, stream.place((variable, values))] = holds
             for node in lines:
-                holds = diagrams.evaluate(node, lambda variable, p=position: p % variable.period)
+                (variable,) = diagrams.support(node)
+                holds = diagrams.evaluate_single(node, position % variable.period)
                 table[position, stream.place(("bit", node))] = holds
         return table
 
@@ -250,13 +248,13 @@ class _Builder:
 
     def _feed_forward(self, circuit: Circuit) -> tuple[tuple[HiddenUnits, ...], Matrix, Matrix]:
         first = list(circuit.first)
-        rows = [self._first(unit) for unit in first]
-        hidden = [self._hidden(rows, self.width, [self._name(unit) for unit in first])]
-        last: list[Any] = list(first)
+        names = [self._name(unit) for unit in first]
+        hidden = [self._hidden([self._first(unit) for unit in first], self.width, names)]
+        last: list[Unit] = [*first]
         if circuit.second:
-            places = {unit: place for place, unit in enumerate(first)}
-            last = list(circuit.second)
-            rows = [self._second(unit, places) for unit in circuit.second]
+            below = {unit: place for place, unit in enumerate(first)}
+            last = [*circuit.second]
+            rows = [self._second(unit, below) for unit in circuit.second]
             hidden.append(self._hidden(rows, len(first), ["" for _ in last]))
         output, bias = np.zeros((self.width, len(last))), np.zeros(self.width)
         places = {unit: place for place, unit in enumerate(last)}
@@ -268,9 +266,7 @@ class _Builder:
                     output[dimension, places[unit]] += weight
         return tuple(hidden), output, bias
 
-    def _hidden(
-        self, rows: list[tuple[Affine, bool]], below: int, names: list[str]
-    ) -> HiddenUnits:
+    def _hidden(self, rows: list[tuple[Affine, bool]], below: int, names: list[str]) -> HiddenUnits:
         weights, biases = np.zeros((len(rows), below)), np.zeros(len(rows))
         for number, (total, _) in enumerate(rows):
             for place, weight in total.weights.items():
@@ -302,7 +298,7 @@ class _Builder:
             total.constant -= times
         return total, not isinstance(unit, Gate)
 
-    def _second(self, unit: SecondUnit, places: dict[Any, int]) -> tuple[Affine, bool]:
+    def _second(self, unit: SecondUnit, places: dict[FirstUnit, int]) -> tuple[Affine, bool]:
         total = Affine({places[first]: float(weight) for first, weight in unit.inputs})
         total.constant = unit.bias - (0.0 if unit.gate else 0.5)
         return total, not unit.gate
@@ -319,9 +315,9 @@ def _coefficient(linear: Linear, counting: int | None) -> int:
 
 
 def _above(unit: Conjunction) -> float:
-    """A power of two that is by 1 larger than anything that a comparison's difference can be."""
+    """A power of two that is at least 1 above anything that a comparison's difference can be."""
     assert unit.form is not None
     sign = -1 if unit.below else 1
     largest = sum(max(0, sign * coefficient) for _, coefficient in unit.form.terms)
     largest = max(largest, sign * (1 - unit.cut), 0) + 1
-    return float(1 << largest.bit_length())
+    return float(1 << (largest - 1).bit_length())

@@ -335,9 +335,10 @@ class Machine:
                 continue
             direction = 1 if value.scale > 0 else -1
             ends = [min(0, direction * coefficient) for _, coefficient in value.bits]
-            least = direction * value.constant + sum(ends)  # of the value without its form
-            bound = max(0, -least // abs(value.scale) + 1)  # from here on its sign is `direction`
+            least = direction * value.constant + sum(ends)  # without the form, in this direction
             outcome = bool(OPERATORS[node.operator](direction, 0))
+            enough = int(bool(OPERATORS[node.operator](0, 0)) != outcome)  # 0 may decide, too
+            bound = max(0, -((least - enough) // abs(value.scale)))
             decidable.append(Decidable(number, form, bound, outcome))
         return decidable
 

@@ -28,6 +28,7 @@ from weft.crasp.expressions import (
 )
 from weft.crasp.graph import Graph, graph_of, inputs_of
 from weft.crasp.program import CraspProgram
+from weft.errors import WeftError
 
 ATOMS = (Symbol, Constant, Position, Integer, Name)
 """Expressions that are not operations: they have nothing inside them."""
@@ -39,11 +40,13 @@ class Measures:
 
     Attributes:
         depth: of nested counts over all positions.
-        size: the number of operations as they are written; symbols, constants, periodic predicates
-            and names are none, and `and`, `or`, `min` and `max` of k operands are k - 1.
+        size: the number of operations as they are written. Symbols, constants, periodic predicates
+            and names are none; `and`, `or`, `min` and `max` of k operands are k - 1.
         lines: how many it has.
         period: the smallest common period of its periodic predicates; 1 if it has none.
         offsets: of its local predicates, ascending; `previous` is 1.
+        layers: of the transformer that is constructed for it; None if the construction refuses it.
+        heads: of each of these layers.
     """
 
     depth: int
@@ -51,6 +54,16 @@ class Measures:
     lines: int
     period: int
     offsets: tuple[int, ...]
+    layers: int | None
+    heads: tuple[int, ...]
+
+    @property
+    def needs(self) -> str:
+        """The predicates that it needs: `none`, `periodic`, `local` or `both`."""
+        periodic, local = self.period > 1, any(offset > 0 for offset in self.offsets)
+        if periodic and local:
+            return "both"
+        return "periodic" if periodic else "local" if local else "none"
 
 
 def measure(program: CraspProgram) -> Measures:
@@ -58,18 +71,35 @@ def measure(program: CraspProgram) -> Measures:
 
     Example:
         >>> from weft.crasp import library
-        >>> measure(library.load("dyck-1"))
-        Measures(depth=2, size=9, lines=2, period=1, offsets=())
+        >>> measure(library.load("tomita-4"))
+        Measures(depth=1, size=8, lines=2, period=1, offsets=(1, 2), layers=2, heads=(3, 1))
     """
-    graph = graph_of(program)
     offsets = {offset for local in program.locals for offset in local.offsets}
+    heads = heads_by_layer(program)
     return Measures(
-        depth=max(counting_depths(graph)),
+        depth=max(counting_depths(graph_of(program))),
         size=size(program),
         lines=len(program.lines),
         period=lcm(*(predicate.period for predicate in program.periodics)),
         offsets=tuple(sorted(offsets)),
+        layers=None if heads is None else len(heads),
+        heads=heads or (),
     )
+
+
+def heads_by_layer(program: CraspProgram) -> tuple[int, ...] | None:
+    """How many heads each layer of the program's transformer has; None if it cannot be constructed.
+
+    A layer has one uniform head for everything that it counts, and one head per offset that it
+    reads. If counts are compared, the first layer has the uniform head in any case, for 1/(i + 1).
+    `weft.crasp.schedule` says which layer counts and reads what.
+    """
+    from weft.crasp.limit_construction import limit_transformer
+
+    try:
+        return tuple(len(layer.heads) for layer in limit_transformer(program).layers)
+    except WeftError:
+        return None
 
 
 def counting_depths(graph: Graph) -> list[int]:

@@ -196,7 +196,7 @@ class NormalForm:
 
     @cached_property
     def _names(self) -> dict[Node, str]:
-        return {node: name for name, node in reversed(self.booleans.items())}
+        return {self.booleans[name]: name for name in reversed(list(self.booleans))}
 
     def describe(self, node: Node) -> str:
         """A function as text: the name of its line, or its cases."""
@@ -246,10 +246,11 @@ class NormalForm:
             return positive if 1 in numbers else f"not {positive}"
         alphabet = self.program.alphabet
         tokens = values_of(cuts, numbers, len(alphabet) + 1)
-        names = ["begin" if not token else f"Q_{alphabet[token - 1]}" for token in tokens]
+        nothing = "none" if variable.offset else "begin"
+        names = [nothing if not token else f"Q_{alphabet[token - 1]}" for token in tokens]
         if len(names) * 2 > len(alphabet) + 1:
             others = [token for token in range(len(alphabet) + 1) if token not in tokens]
-            names = ["begin" if not token else f"Q_{alphabet[token - 1]}" for token in others]
+            names = [nothing if not token else f"Q_{alphabet[token - 1]}" for token in others]
             return " and ".join(f"not {name}{at}" for name in names)
         text = " or ".join(f"{name}{at}" for name in names)
         return f"({text})" if len(names) > 1 else text
@@ -288,7 +289,7 @@ def _bounds_text(form: str, low: int | None, high: int | None) -> str:
 def layer_of(diagrams: Diagrams, node: Node) -> int:
     """The layer whose feed-forward computes a function; 0 for the embedding."""
     support = diagrams.support(node)
-    levels = [variable.level for variable in support]
+    levels: list[int] = [variable.level for variable in support]
     if not any(levels):
         return int(len(support) > 1)
     return max(levels)

@@ -7,11 +7,11 @@ declared predicates and checks indices: the index is `i` outside all counts, and
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from weft.crasp.diagnostics import Source, syntax_error
 from weft.crasp.expressions import (
@@ -43,15 +43,25 @@ from weft.errors import WeftError, did_you_mean
 from weft.files import read_text
 
 if TYPE_CHECKING:
-    from lark import Lark, Token, Tree
-
-    Node = Tree[Token]
+    from lark import Lark, Token
 
 GRAMMAR = Path(__file__).with_name("grammar.lark")
 MAX_NESTING = 200
 """Expressions inside expressions, at most: they are evaluated recursively."""
 MAX_RANGE = 1000
 """The largest offset of `j >= i - d`, which stands for all offsets up to d."""
+
+
+class Node(Protocol):
+    """A tree of lark's, named after the grammar's alias; its children are trees and tokens."""
+
+    data: str
+    children: list[Any]
+    meta: Any
+
+    def scan_values(self, pred: Callable[[Token], bool]) -> Iterator[Token]:
+        """The tokens in it that satisfy a condition."""
+        ...
 
 
 def parse(text: str, file: str = "") -> CraspProgram:
@@ -77,7 +87,7 @@ def parse(text: str, file: str = "") -> CraspProgram:
 
     source = Source(text, file)
     try:
-        tree = _parser().parse(text)
+        tree: Any = _parser().parse(text)
     except UnexpectedInput as error:
         raise syntax_error(source, error) from None
     return _Reader(source).program(tree)
@@ -287,7 +297,7 @@ class _Reader:
 
     def converted(self, node: Node, scope: _Scope) -> Expression:
         """The expression of a tree."""
-        kind = str(node.data)
+        kind = node.data
         if kind in ("symbol", "name", "mod"):
             return self.atom(node, kind, scope)
         if kind in ("counting", "exists"):
@@ -314,7 +324,7 @@ class _Reader:
             return Minimum(values) if kind == "min" else Maximum(values)
         if kind in ("and", "or"):
             return And(values) if kind == "and" else Or(values)
-        return SIMPLE[kind](*values)
+        return cast(Expression, SIMPLE[kind](*values))
 
     def atom(self, node: Node, kind: str, scope: _Scope) -> Expression:
         """A symbol, the name of a line or of a predicate, or `MOD(m, r)`, with its index if any."""
@@ -557,13 +567,11 @@ def _span(node: Node | Token) -> tuple[int, int]:
 
 def _token(node: Node) -> Token:
     """The first token of a tree that begins with one."""
-    token: Any = node.children[0]
-    return token
+    return cast("Token", node.children[0])
 
 
 def _operator(token: Any) -> Operator:
-    written: Any = "==" if token == "=" else str(token)
-    return written  # the grammar has no others
+    return cast(Operator, "==" if token == "=" else str(token))  # the grammar has no others
 
 
 def _index_name(node: Node) -> str | None:

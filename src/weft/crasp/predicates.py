@@ -9,7 +9,7 @@ checked. The program uses the declared predicate, never the function.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -173,7 +173,7 @@ def check_local(
 
 
 def _answers(
-    function: Callable[..., bool], name: str, arguments: list[tuple[int, ...]]
+    function: Callable[..., bool], name: str, arguments: Sequence[tuple[int, ...]]
 ) -> dict[tuple[int, ...], bool]:
     """What a function returns, called for all arguments and once more in reverse order."""
     answers = {given: _answer(function, name, given) for given in arguments}

@@ -209,7 +209,8 @@ class CraspProgram:
     def _check_predicates(self) -> None:
         declared: dict[str, Periodic | Local] = {}
         lines = {line.name for line in self.lines}
-        for predicate in (*self.periodics, *self.locals):
+        used: list[Periodic | Local] = [*self.periodics, *self.locals]
+        for predicate in used:
             name = predicate.name
             if not name:
                 continue

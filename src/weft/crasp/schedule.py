@@ -205,7 +205,7 @@ class _Scheduler:
     # Parts that are ready earlier
 
     def staged(self, node: Node, layer: int) -> Node:
-        """A function with a bit for each part that depends on counts and is ready before `layer`."""
+        """A function with a bit for each part that depends on counts and is ready earlier."""
         step = self.diagrams.step(node)
         if step is None or not has_form(self.diagrams, node):
             return node

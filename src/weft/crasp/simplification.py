@@ -156,7 +156,8 @@ class _Writer:
             stays = name in self._required or (inside and (name in live or uses[index] > 1))
             if stays and not (inside and name == self.program.accepting) and self._is_long(index):
                 names.setdefault(index, name)
-        taken = set(self.program.kinds)
+        predicates = (*self.program.periodics, *self.program.locals)
+        taken = {*self.program.kinds, *(predicate.name for predicate in predicates)}
         for index in range(len(self.operations)):
             if uses[index] > 1 and index not in names and self._is_long(index):
                 names[index] = self._new_name(index, taken)

@@ -143,10 +143,10 @@ class Stream:
                             name = " or ".join(self._token(v) for v in values)
                             name = "any symbol" if len(values) == self._symbols else name
                             self._add((variable, values), f"{name}(i - {offset})", "boolean")
-        for variable in self.residues:
-            for values in self.classes(variable)[1:]:
+        for residue in self.residues:
+            for values in self.classes(residue)[1:]:
                 name = " or ".join(map(str, values))
-                self._add((variable, values), f"i mod {variable.period} = {name}", "boolean")
+                self._add((residue, values), f"i mod {residue.period} = {name}", "boolean")
 
     def _token(self, value: int) -> str:
         return f"Q_{self.form.program.alphabet[value - 1]}"
@@ -294,9 +294,7 @@ class Stream:
             total = self._dimension(("bit", node))
         else:
             size = self._symbols + 1 if isinstance(step.variable, TokenAt) else step.variable.period
-            holds = [
-                v for v in range(size) if diagrams.evaluate(node, lambda _, value=v: value)
-            ]
+            holds = [value for value in range(size) if diagrams.evaluate_single(node, value)]
             if isinstance(step.variable, TokenAt):
                 return self.symbols(holds)
             total = self.literal(step.variable, frozenset(holds))

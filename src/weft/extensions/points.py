@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from weft.config import keywords
-from weft.errors import WeftError, did_you_mean
+from weft.errors import WeftError, check_known
 
 REFERENCE = re.compile(r"(?P<path>[^()]*?)(?::(?P<name>\w+))?(?:\((?P<arguments>.*)\))?")
 
@@ -113,10 +113,7 @@ POINTS = {
 
 def point_of(kind: str) -> ExtensionPoint:
     """The extension point of this kind."""
-    if kind not in POINTS:
-        raise WeftError(
-            f"there is no extension point '{kind}'", remedy=did_you_mean(kind, list(POINTS))
-        )
+    check_known(kind, POINTS, f"there is no extension point '{kind}'")
     return POINTS[kind]
 
 

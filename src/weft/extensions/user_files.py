@@ -59,7 +59,7 @@ def object_in_file(path: Path, name: str | None, points: tuple[ExtensionPoint, .
         and getattr(value, "__module__", module.__name__) == module.__name__
     }
     if name is None:
-        concrete = {key: one for key, one in defined.items() if not inspect.isabstract(one)}
+        concrete = {key: kind for key, kind in defined.items() if not inspect.isabstract(kind)}
         if len(concrete or defined) == 1:
             return next(iter((concrete or defined).values()))
     elif name in vars(module):

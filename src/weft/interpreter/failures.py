@@ -54,10 +54,10 @@ class InterpretersDisagree(WeftError):
     """One interpreter fails on an input and the other does not: a bug in Weft."""
 
 
-def shown(program: Program, tokens: Sequence[Any], longest: int = 40) -> str:
+def shown(program: Program, tokens: Sequence[Any]) -> str:
     """An input in quotes, cut if it is long."""
     text = program.vocabulary.show(tokens)
-    return repr(text if len(text) <= longest else text[: longest - 3] + "...")
+    return repr(text if len(text) <= 40 else text[:37] + "...")
 
 
 def not_halted(program: Program, tokens: Sequence[Any], limit: int, input: int | None) -> NotHalted:

@@ -18,33 +18,25 @@ from weft.language.ranges import Range
 Initialiser = Callable[[Any], Any]
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class Declaration:
     """Something declared in the body of a program."""
 
-    def __init__(self, where: Location) -> None:
-        self.where = where
-        self.name: str | None = None
+    where: Location
+    name: str | None = None
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = self.name or name
 
 
+@dataclass(eq=False, repr=False)
 class VariableDeclaration(Declaration):
     """A variable; compare it with a value to say when the program halts (`halt = done == 1`)."""
 
-    def __init__(
-        self,
-        range_: Range,
-        token: Initialiser | None,
-        position: Initialiser | None,
-        default: Any,
-        where: Location,
-    ) -> None:
-        super().__init__(where)
-        self.range = range_
-        self.token = token
-        self.position = position
-        self.default = default
+    range: Range
+    token: Initialiser | None
+    position: Initialiser | None
+    default: Any
 
     def __eq__(self, value: object) -> HaltDeclaration:  # type: ignore[override]
         return HaltDeclaration(self, value)
@@ -55,24 +47,15 @@ class VariableDeclaration(Declaration):
 Reference = str | Declaration
 
 
+@dataclass(eq=False, repr=False)
 class HeadDeclaration(Declaration):
     """An attention head; the attribute's name is the name of its output."""
 
-    def __init__(
-        self,
-        query: Reference | None,
-        key: Reference | None,
-        value: Reference,
-        offsets: frozenset[int] | None,
-        output: VariableDeclaration | None,
-        where: Location,
-    ) -> None:
-        super().__init__(where)
-        self.query = query
-        self.key = key
-        self.value = value
-        self.offsets = offsets
-        self.output = output
+    query: Reference | None
+    key: Reference | None
+    value: Reference
+    offsets: frozenset[int] | None
+    output: VariableDeclaration | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -236,7 +219,7 @@ def declare_var(
     if not _whole(n) or n < 1:
         what = f"a variable needs at least one value, not {n!r}"
         raise _wrong(what, where, "Give the number of its values, as in weft.var(2)")
-    return VariableDeclaration(ranges.categorical(int(n)), token, position, default, where)
+    return VariableDeclaration(ranges.categorical(int(n)), token, position, default, where=where)
 
 
 def declare_number(
@@ -251,7 +234,7 @@ def declare_number(
     if not listed or not all(math.isfinite(bucket) for bucket in listed):
         what = "a number needs at least one bucket, and all of them finite"
         raise _wrong(what, where, remedy)
-    return VariableDeclaration(ranges.number(listed), token, position, default, where)
+    return VariableDeclaration(ranges.number(listed), token, position, default, where=where)
 
 
 def declare_subset(
@@ -269,7 +252,7 @@ def declare_subset(
         if not all(_whole(item) and 0 <= item < n for item in chosen):  # type: ignore[union-attr]
             what = f"the set {ranges.show_value(chosen)} is not a subset of 0..{n - 1}"
             raise _wrong(what, where, "Enlarge n, or correct the set")
-    return VariableDeclaration(range_, token, position, default, where)
+    return VariableDeclaration(range_, token, position, default, where=where)
 
 
 def declare_attend(
@@ -283,7 +266,7 @@ def declare_attend(
     if chosen is not None and (not chosen or not all(_whole(offset) for offset in chosen)):
         remedy = "-1 is the left neighbour, 1 the right one; relative= takes several, as {-1, 0}"
         raise _wrong(f"relative offsets are whole numbers, not {offsets!r}", where, remedy)
-    return HeadDeclaration(query, key, value, chosen, output, where)
+    return HeadDeclaration(query, key, value, chosen, output, where=where)
 
 
 def _whole(value: Any) -> bool:

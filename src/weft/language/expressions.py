@@ -335,13 +335,14 @@ def _evaluate(node: Expression, state: Mapping[str, Any], memo: dict[int, Any]) 
             return evaluate(inner, state, memo)
         case Apply(function=function, arguments=arguments, lazy=lazy):
             if lazy:
-                return function(*[_evaluate_or_fail(a, state, memo) for a in arguments])
+                return function(*[evaluate_or_fail(a, state, memo) for a in arguments])
             # A list, not a generator: deep expressions must not use up the stack of C.
             return function(*[evaluate(argument, state, memo) for argument in arguments])
     raise TypeError(node)
 
 
-def _evaluate_or_fail(node: Expression, state: Mapping[str, Any], memo: dict[int, Any]) -> Any:
+def evaluate_or_fail(node: Expression, state: Mapping[str, Any], memo: dict[int, Any]) -> Any:
+    """The value in a state, or `FAILED` if it cannot be computed."""
     try:
         return evaluate(node, state, memo)
     except Exception:

@@ -178,7 +178,7 @@ def subset(size: int, sets: Iterable[Iterable[int]]) -> Subset:
     return Subset(tuple(dict.fromkeys(frozenset(chosen) for chosen in sets)), size=size)
 
 
-def _shorten(names: list[str], limit: int = 6) -> str:
-    if len(names) <= limit:
+def _shorten(names: list[str]) -> str:
+    if len(names) <= 6:
         return ", ".join(names)
-    return ", ".join(names[: limit - 1]) + f", ... {names[-1]} ({len(names)} in all)"
+    return ", ".join(names[:5]) + f", ... {names[-1]} ({len(names)} in all)"

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import torch
 
-from weft.errors import WeftError, did_you_mean
+from weft.errors import WeftError, unknown_name
 from weft.extensions import exists, kind_in_file, reference
 from weft.models import attention, canon, dropout, feed_forward, layer, lstm, norms, offsets
 from weft.models.attentions import mechanism_class
@@ -130,9 +130,7 @@ def mechanism(name: str, others: tuple[str, ...] = ()) -> Mechanism:
             if exists(kind, name) and kind == _kind_of(name, kind):
                 return _position(name) if kind == "position" else _attention(name)
         names = [*(entry.name for entry in known.values()), *others]
-        raise WeftError(
-            f"there is no mechanism '{name}'", remedy=did_you_mean(name, names).capitalize()
-        )
+        raise unknown_name(f"there is no mechanism '{name}'", name, names)
     return known[name.lower()]
 
 
@@ -155,15 +153,9 @@ def _attention(name: str) -> Mechanism:
     return Mechanism(name, "attentions", _first(text), text, {"attention": name})
 
 
-def _module_of(kind: type) -> ModuleType:
-    module = inspect.getmodule(kind)
-    assert module is not None
-    return module
-
-
 def _text_of(kind: type) -> str:
     """The docstring of a mechanism's module; of the class, if the module has none."""
-    return inspect.getdoc(_module_of(kind)) or inspect.getdoc(kind) or ""
+    return inspect.getdoc(inspect.getmodule(kind)) or inspect.getdoc(kind) or ""
 
 
 def _text(source: str | ModuleType) -> str:

@@ -93,13 +93,13 @@ class ComparingHeads:
         """Attend, and write the result into the stream."""
         heads, (_, batch, length) = len(self.sink), stream.shape
         read = stream.index_select(0, self.rows)
-        asking = read[..., :1] if self.same_query else read
-        query, key = _project(self.query, asking, heads), _project(self.key, read, heads)
+        queried = read[..., :1] if self.same_query else read
+        query, key = _project(self.query, queried, heads), _project(self.key, read, heads)
         value = stream.index_select(0, self.values).view(heads, -1, batch, length)
         keys, values = pad(key.permute(2, 0, 1, 3), (0, 1)), value.permute(2, 0, 3, 1)
         weights = (query.permute(2, 0, 3, 1) @ keys).add_(mask).softmax(-1)
         mixed = weights[..., :length] @ values  # b h l v
-        rows = mixed.permute(1, 3, 0, 2).reshape(-1, batch, asking.shape[-1])
+        rows = mixed.permute(1, 3, 0, 2).reshape(-1, batch, queried.shape[-1])
         self._write(stream, rows.index_select(0, self.wanted))
 
     def _write(self, stream: Tensor, mixed: Tensor) -> None:

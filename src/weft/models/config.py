@@ -6,12 +6,13 @@ by name.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, Literal, NoReturn, get_args
 
-from weft.config import choices, from_plain, to_plain, typed_fields
-from weft.errors import WeftError, did_you_mean
+from weft.config import check_bounds, choices, from_plain, to_plain, typed_fields
+from weft.errors import WeftError, check_known, unknown_name
 from weft.extensions import available, exists
 
 Kind = Literal["encoder", "decoder", "encoder-decoder"]
@@ -42,10 +43,17 @@ MAX_COUNT = 1 << 12
 """Of heads and layers."""
 MAX_POSITIONS = 1 << 20
 
-AT_LEAST_ONE = (
-    "vocabulary", "outputs", "width", "key_width", "value_width", "layers", "window",
-    "global_every",
-)  # fmt: skip
+BOUNDS: dict[str, tuple[float, float]] = {
+    **dict.fromkeys(("vocabulary", "outputs", "width", "key_width"), (1, MAX_SIZE)),
+    **dict.fromkeys(("value_width", "window", "global_every"), (1, MAX_SIZE)),
+    **dict.fromkeys(("hidden", "offsets", "random_offset"), (0, MAX_SIZE)),
+    **dict.fromkeys(("heads", "encoder_layers"), (0, MAX_COUNT)),
+    "layers": (1, MAX_COUNT),
+    "loops": (0, math.inf),
+    "positions": (1, MAX_POSITIONS),
+    "max_length": (1, math.inf),
+}
+"""Smallest and largest values; no machine has memory for more."""
 
 APPLIES_TO_LSTM = (
     "architecture", "vocabulary", "outputs", "width", "layers", "kind", "tied", "dropout", "dtype",
@@ -217,10 +225,7 @@ def _check(config: TransformerConfig) -> None:
         )
     for key, allowed in CHOICES.items():
         value = getattr(config, key)
-        if value not in allowed:
-            _refuse(
-                f"{key} '{value}' is not known", did_you_mean(value, list(allowed)).capitalize()
-            )
+        check_known(value, allowed, f"{key} '{value}' is not known", subject="TransformerConfig")
     if config.architecture == "lstm":
         _check_lstm(config)
     _check_sizes(config)
@@ -250,46 +255,17 @@ def _check_lstm(config: TransformerConfig) -> None:
 
 
 def _check_sizes(config: TransformerConfig) -> None:
-    for key in AT_LEAST_ONE:
-        if getattr(config, key) < 1:
-            _refuse(f"{key} is {getattr(config, key)}", "It must be at least 1")
-    for width in config.hidden:
-        if width < 0:
-            _refuse(f"hidden has a layer of width {width}", "Widths must not be negative")
-    if (config.positions is not None and config.positions < 1) or (config.offsets or 0) < 0:
-        _refuse(
-            f"positions is {config.positions} and offsets is {config.offsets}",
-            "Give at least 1 and 0, or leave them out",
-        )
-    _check_limits(config)
-    for key in ("heads", "loops", "random_offset", "encoder_layers"):
-        if getattr(config, key) < 0:
-            _refuse(f"{key} is {getattr(config, key)}", "It must not be negative")
-    if config.max_length is not None and config.max_length < 1:
-        _refuse(f"max_length is {config.max_length}", "It must be at least 1")
+    check_bounds(config, BOUNDS, "TransformerConfig")
+    for key in ("width", "key_width", "value_width"):
+        size = config.heads * getattr(config, key)
+        if size > MAX_SIZE:
+            _refuse(f"heads * {key} is {size:,}", f"It must be at most {MAX_SIZE:,}")
     if config.tied and config.vocabulary != config.outputs:
         _refuse("a tied output projection has a class for each token", "Make outputs = vocabulary")
     if any(not 0 <= token < config.vocabulary for token in config.digits):
         _refuse("some digits are not tokens", f"Choose them below {config.vocabulary}")
     if not 1 < config.alpha <= 2:
         _refuse(f"alpha is {config.alpha:g}", "Choose it above 1 and at most 2")
-
-
-def _check_limits(config: TransformerConfig) -> None:
-    """Refuse sizes that no machine has memory for, before they are multiplied or allocated."""
-    sizes = {key: getattr(config, key) for key in (*AT_LEAST_ONE, "random_offset")}
-    del sizes["layers"]  # below
-    sizes |= {"offsets": config.offsets or 0}
-    sizes |= {"hidden": max(config.hidden, default=0), "heads * width": config.heads * config.width}
-    for key in ("key_width", "value_width"):
-        sizes[f"heads * {key}"] = config.heads * getattr(config, key)
-    limits = dict.fromkeys(sizes, MAX_SIZE)
-    for key in ("heads", "layers", "encoder_layers"):
-        sizes[key], limits[key] = getattr(config, key), MAX_COUNT
-    sizes["positions"], limits["positions"] = config.positions or 0, MAX_POSITIONS
-    for key, size in sizes.items():
-        if size > limits[key]:
-            _refuse(f"{key} is {size:,}", f"It must be at most {limits[key]:,}")
 
 
 def _check_layers(config: TransformerConfig) -> None:
@@ -368,8 +344,8 @@ def _check_attention(config: TransformerConfig) -> None:
 def _check_extension(kind: str, name: str, known: tuple[str, ...]) -> None:
     """Load a user's mechanism, or refuse an unknown name."""
     if not exists(kind, name):
-        remedy = did_you_mean(name, [*known, *available(kind)]).capitalize()
-        _refuse(f"{kind} '{name}' is not known", remedy)
+        what, names = f"{kind} '{name}' is not known", [*known, *available(kind)]
+        raise unknown_name(what, name, names, subject="TransformerConfig")
     if kind == "position":
         from weft.models.positions import encoding_class
 

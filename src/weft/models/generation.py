@@ -47,35 +47,20 @@ def generate(
             f"a model of kind '{model.config.kind}' cannot continue a text by itself",
             remedy="Use a decoder",
         )
-    training = model.training
-    model.eval()
-    try:
-        return _generate(model, tokens, steps, stop, temperature, cache)
-    finally:
-        model.train(training)
-
-
-def _generate(
-    model: Model,
-    tokens: Tensor,
-    steps: int,
-    stop: int | None,
-    temperature: float,
-    cache: bool,
-) -> Tensor:
     kv_cache = empty_kv_cache(model) if cache and supports_kv_cache(model) else None
     new = tokens.shape[1]
-    for _ in range(steps):
-        if kv_cache is None:
-            logits = model(tokens).logits[:, -1]
-        else:
-            logits = model.decode(tokens, new, kv_cache)[:, -1]
-        chosen, new = _choose(logits, temperature), 1
-        if stop is not None:
-            chosen = torch.where(tokens[:, -1] == stop, stop, chosen)
-        tokens = torch.cat([tokens, chosen[:, None]], 1)
-        if stop is not None and bool((chosen == stop).all()):
-            break
+    with model.evaluating():
+        for _ in range(steps):
+            if kv_cache is None:
+                logits = model(tokens).logits[:, -1]
+            else:
+                logits = model.decode(tokens, new, kv_cache)[:, -1]
+            chosen, new = _choose(logits, temperature), 1
+            if stop is not None:
+                chosen = torch.where(tokens[:, -1] == stop, stop, chosen)
+            tokens = torch.cat([tokens, chosen[:, None]], 1)
+            if stop is not None and bool((chosen == stop).all()):
+                break
     return tokens
 
 

@@ -24,7 +24,7 @@ import torch
 from torch import Tensor, nn
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
-from weft.errors import WeftError, did_you_mean
+from weft.errors import WeftError, check_known
 from weft.models.attention import Attention
 from weft.models.config import BIASED, ROTATED, TransformerConfig
 from weft.models.feed_forward import FeedForward
@@ -139,9 +139,7 @@ def plant(
     entries: dict[str, PlantedEntries] = {}
     names = {weight: name for name, weight in into.named_parameters()}
     for part in (parts,) if isinstance(parts, str) else parts:
-        if part not in PARTS:
-            remedy = did_you_mean(part, list(PARTS)).capitalize()
-            raise WeftError(f"no part of a model is called '{part}'", remedy=remedy)
+        check_known(part, PARTS, f"no part of a model is called '{part}'")
         entries |= {names[block.weight]: block for block in placement.entries(part)}
     planted = Planted(entries)
     planted.write()
@@ -248,8 +246,8 @@ class _Placement:
             bias = getattr(target, f"{name}_bias")
             values = torch.zeros(len(chosen), space, dtype=bias.dtype)
             if narrow.attention_biases:
-                own = getattr(source, f"{name}_bias").detach().view(narrow.heads, size)[chosen]
-                values[:, :size] = own.to(values) * (sharpness if name == "query" else 1.0)
+                biases = getattr(source, f"{name}_bias").detach().view(narrow.heads, size)[chosen]
+                values[:, :size] = biases.to(values) * (sharpness if name == "query" else 1.0)
             entries = slice(self.head * space, (self.head + len(chosen)) * space)
             yield _block(bias, (entries,), values.flatten())
         output = torch.zeros(narrow.width)
@@ -267,33 +265,33 @@ class _Placement:
         return table[:, offsets + narrow + 1]
 
     def _check_heads(self) -> None:
-        own, wide = self.source.config, self.into.config
+        narrow, wide = self.source.config, self.into.config
         _check_unnormalised(self.source, self.into, "AB")
-        if own.causal != wide.causal:
+        if narrow.causal != wide.causal:
             _refuse(
                 "one model is causal, the other attends in both directions",
                 "Plant heads in a model of the same kind",
             )
-        if {own.attention, wide.attention} != {"softmax"}:
+        if {narrow.attention, wide.attention} != {"softmax"}:
             _refuse("only heads of softmax attention can be planted", "Use attention='softmax'")
-        for name in (*own.encodings, *wide.encodings):
+        for name in (*narrow.encodings, *wide.encodings):
             if name in (*BIASED, *ROTATED):
                 _refuse(f"{name} changes the scores of planted heads", "Use another position")
-        if own.attention_biases and not wide.attention_biases:
+        if narrow.attention_biases and not wide.attention_biases:
             _refuse("the source's heads have biases", "Make the model with attention_biases=True")
-        if own.attention_biases and self.heads is not None and len(self.heads) != own.heads:
+        if narrow.attention_biases and self.heads is not None and len(self.heads) != narrow.heads:
             _refuse("the output bias belongs to all heads of the source", "Leave out heads")
-        count = own.heads if self.heads is None else len(self.heads)
+        count = narrow.heads if self.heads is None else len(self.heads)
         _check_space("heads", self.head + count, wide.heads)
-        _check_space("heads", 1 + max(self.heads or (-1,)), own.heads)
-        _check_space("dimensions of a key", own.key_width, wide.key_width)
-        _check_space("dimensions of a value", own.value_width, wide.value_width)
-        if own.offsets is not None and wide.offsets is None:
+        _check_space("heads", 1 + max(self.heads or (-1,)), narrow.heads)
+        _check_space("dimensions of a key", narrow.key_width, wide.key_width)
+        _check_space("dimensions of a value", narrow.value_width, wide.value_width)
+        if narrow.offsets is not None and wide.offsets is None:
             _refuse(
-                "the source's heads have biases by offset", f"Use offsets={own.offsets} or more"
+                "the source's heads have biases by offset", f"Use offsets={narrow.offsets} or more"
             )
-        _check_space("offsets", own.offsets or 0, wide.offsets or 0)
-        if own.sink and not wide.sink:
+        _check_space("offsets", narrow.offsets or 0, wide.offsets or 0)
+        if narrow.sink and not wide.sink:
             _refuse("the source's heads have sinks", "Make the model with sink=True")
 
     # Feed-forward
@@ -328,25 +326,25 @@ class _Placement:
         return weights, biases
 
     def _check_units(self) -> None:
-        own, wide = self.source.config, self.into.config
+        narrow, wide = self.source.config, self.into.config
         _check_unnormalised(self.source, self.into, "CD")
-        if own.activation == "swiglu":
+        if narrow.activation == "swiglu":
             _refuse("units of a SwiGLU cannot be planted", "Use another activation")
-        activations = own.activation, wide.activation
-        if own.activation != wide.activation and activations != ("clipped", "relu"):
+        activations = narrow.activation, wide.activation
+        if narrow.activation != wide.activation and activations != ("clipped", "relu"):
             _refuse(
-                f"units with '{own.activation}' cannot be planted among '{wide.activation}'",
-                f"Make the model with activation='{own.activation}'",
+                f"units with '{narrow.activation}' cannot be planted among '{wide.activation}'",
+                f"Make the model with activation='{narrow.activation}'",
             )
-        if len(own.hidden) != len(wide.hidden):
+        if len(narrow.hidden) != len(wide.hidden):
             _refuse(
-                f"the source has {len(own.hidden)} hidden layers, the model {len(wide.hidden)}",
+                f"the source has {len(narrow.hidden)} hidden layers, the model {len(wide.hidden)}",
                 "Make the model with as many",
             )
-        per_unit = 1 + (own.activation != wide.activation)
-        for size, space in zip(own.hidden, wide.hidden, strict=True):
+        per_unit = 1 + (narrow.activation != wide.activation)
+        for size, space in zip(narrow.hidden, wide.hidden, strict=True):
             _check_space("hidden units", self.unit + per_unit * size, space)
-        if own.biases and not wide.biases:
+        if narrow.biases and not wide.biases:
             _refuse("the source's units have biases", "Make the model with biases=True")
 
 

@@ -6,7 +6,7 @@ import math
 from dataclasses import fields
 from typing import Any
 
-from weft.errors import WeftError, did_you_mean
+from weft.errors import check_known
 from weft.models.config import LSTM_VALUES, TABLED, TransformerConfig
 
 PRESETS: dict[str, tuple[int, int, int]] = {
@@ -36,14 +36,10 @@ def preset(name: str = "mini", *, vocabulary: int = 128, **changes: Any) -> Tran
         >>> preset("154m", attention="forgetting").hidden
         (2816,)
     """
-    if name not in PRESETS:
-        raise WeftError(
-            f"there is no preset '{name}'", remedy=did_you_mean(name, list(PRESETS)).capitalize()
-        )
+    check_known(name, PRESETS, f"there is no preset '{name}'")
     known = [field.name for field in fields(TransformerConfig)]
     for key in changes:
-        if key not in known:
-            raise WeftError(f"a model has no '{key}'", remedy=did_you_mean(key, known).capitalize())
+        check_known(key, known, f"a model has no '{key}'")
     layers, heads, width = PRESETS[name]
     size = {"vocabulary": vocabulary, "outputs": vocabulary, "width": width, "layers": layers}
     if changes.get("architecture") == "lstm":

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import torch
@@ -67,6 +68,16 @@ class SequenceModel(nn.Module):
         if self.norm is not None:
             stream = self.norm(stream)
         return nn.functional.linear(stream, self.output_projection)
+
+    @contextmanager
+    def evaluating(self) -> Iterator[None]:
+        """Put the model into evaluation mode in this block."""
+        training = self.training
+        self.eval()
+        try:
+            yield
+        finally:
+            self.train(training)
 
     @property
     def layout(self) -> Layout:

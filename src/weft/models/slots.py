@@ -20,7 +20,7 @@ import torch
 from torch import Tensor
 
 from weft.config import from_plain
-from weft.errors import WeftError, did_you_mean
+from weft.errors import check_known
 from weft.language.program import Variable
 from weft.language.ranges import Categorical, Number, Subset
 
@@ -91,9 +91,7 @@ class Layout(Mapping[str, Slot]):
         self.heads = heads
 
     def __getitem__(self, name: str) -> Slot:
-        if name not in self._slots:
-            suggestion = did_you_mean(name, list(self._slots)).capitalize()
-            raise WeftError(f"the stream has no variable '{name}'", remedy=suggestion)
+        check_known(name, self._slots, f"the stream has no variable '{name}'")
         return self._slots[name]
 
     def __contains__(self, name: object) -> bool:

@@ -305,8 +305,8 @@ class Transformer(SequenceModel):
     ) -> None:
         config, limit = self.config, self.config.positions
         source_length = 0 if source is None else source.shape[1]
-        for length, own in ((tokens.shape[1], config), (source_length, config.of_encoder)):
-            tabled = {"learned", "randomised"} & set(own.encodings)
+        for length, part in ((tokens.shape[1], config), (source_length, config.of_encoder)):
+            tabled = {"learned", "randomised"} & set(part.encodings)
             if limit is not None and length > limit and tabled:
                 raise WeftError(
                     f"the input has {length} tokens, the model {limit} positions",

@@ -7,6 +7,8 @@ path/mine.crasp(max_length=40)               a file
 
 from __future__ import annotations
 
+from functools import partial
+
 from weft.config import keywords
 from weft.errors import WeftError
 from weft.language.program import Program
@@ -57,7 +59,9 @@ def crasp_program(name: str) -> Program:
             f"max_length cannot be {length!r}", remedy="Give a whole number, at least 1"
         )
     if not plain.endswith(SUFFIX):
-        return as_program(library.load(plain, **parameters), length)
+        program, entry = library.load(plain, **parameters), library.entry(plain)
+        inputs = partial(entry.draw_input, **parameters) if entry.inputs is not None else None
+        return as_program(program, length, inputs)
     if parameters:
         raise WeftError(
             f"{plain} has no parameter '{next(iter(parameters))}'",

@@ -22,8 +22,7 @@ from weft.theory.optimum.reconstruction import require_categorical
 from weft.training.program_task import ProgramTask
 from weft.training.store import Run
 from weft.training.supervision import task_of
-from weft.training.traces.trace_learner import traces_of
-from weft.training.traces.trained_feed_forward import feed_forward_of
+from weft.training.traces.trace_learner import feed_forward_of, traces_of
 
 KINDS = {"recovered": "program", "alike": "alike", "extra": "extra"}
 """Kinds of extracted rules, and the word that a listing shows for each."""

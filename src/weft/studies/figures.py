@@ -11,6 +11,7 @@ from weft.studies.plotting import (
     axis_label,
     binned,
     draw_line,
+    estimate,
     panels,
     percent_axis,
     save,
@@ -72,7 +73,7 @@ def _along_axis(study: Study, results: Results, picture: Picture) -> Figure | No
 def _by_depth(study: Study, results: Results, column: str) -> Figure | None:
     """Accuracy on the last split by the number of layers; thin lines show the paper's figures."""
     split = list(study.columns)[-1]
-    if all(line.mean(split) is None for line in results.lines):
+    if not any(line.accuracy.get(split) for line in results.lines):
         return None
     groups = _grouped(study, results, column)
     depth = study.header.index("layers")
@@ -85,9 +86,9 @@ def _by_depth(study: Study, results: Results, column: str) -> Figure | None:
             series = [ln for ln in lines if _name(study, ln, column, "layers") == name]
             at = [int(line.labels[depth]) for line in series]
             ours = {
-                float(x): (mean, line.interval(split))
+                float(x): estimate(shares)
                 for x, line in zip(at, series, strict=True)
-                if (mean := line.mean(split)) is not None
+                if (shares := line.accuracy.get(split))
             }
             draw_line(panel, ours, look)
             paper = [(x, ln.paper[split]) for x, ln in zip(at, series, strict=True) if ln.paper]

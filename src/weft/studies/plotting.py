@@ -48,6 +48,8 @@ STYLE: Any = {
 
 PANEL = (1.7, 1.5)
 """Width and height of one panel, in inches."""
+LABELS = 0.5
+"""Height for labels and legend, in inches."""
 COLUMNS = 4
 """How many panels stand side by side."""
 TRAINING_COLOUR = "#f0e9d8"
@@ -118,7 +120,7 @@ def style() -> Iterator[None]:
 
 
 def panels(
-    count: int, *, columns: int = COLUMNS, size: tuple[float, float] = PANEL, extra: float = 0.5
+    count: int, *, columns: int = COLUMNS, size: tuple[float, float] = PANEL
 ) -> tuple[Figure, list[Axes]]:
     """A figure with panels in a grid that share their axes.
 
@@ -126,14 +128,13 @@ def panels(
         count: how many panels.
         columns: how many side by side.
         size: of one panel, in inches.
-        extra: height for labels and legend, in inches.
     """
     from matplotlib.figure import Figure
 
     columns = max(1, min(count, columns))
     rows = math.ceil(count / columns)
     width = max(size[0] * columns + 0.5, 3.4)
-    figure = Figure(figsize=(width, size[1] * rows + extra), layout="constrained")
+    figure = Figure(figsize=(width, size[1] * rows + LABELS), layout="constrained")
     grid = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True).flatten()
     used = list(grid[:count])
     for unused in grid[count:]:
@@ -176,12 +177,12 @@ def binned(
             for curve in curves
         )
         shares = tuple(share for share in shares if share.count)
-        mean, interval = averaged(shares)
+        mean, interval = estimate(shares)
         line[sum(members) / len(members)] = (mean, interval)
     return line
 
 
-def averaged(shares: Sequence[Share]) -> tuple[float, Interval]:
+def estimate(shares: Sequence[Share]) -> tuple[float, Interval]:
     """A share with its Wilson interval, or the mean of several seeds with that over seeds."""
     if len(shares) == 1:
         return shares[0].share, shares[0].interval
@@ -226,7 +227,6 @@ def add_legend(
     *,
     lines: bool = True,
     training: bool = False,
-    interval: bool = True,
     reference: str = "",
     reference_line: str = "",
 ) -> None:
@@ -237,7 +237,6 @@ def add_legend(
         looks: by the name of each method.
         lines: whether methods are drawn as lines, rather than as points.
         training: whether the training range is shaded.
-        interval: whether there are 95% intervals.
         reference: the source of figures that are drawn as bars across.
         reference_line: the source of figures that are drawn as thin lines.
     """
@@ -254,11 +253,10 @@ def add_legend(
         handles.append(Line2D([], [], linestyle="none", label=reference, **REFERENCE_MARKER))
     if reference_line:
         handles.append(Line2D([], [], color="#444444", linewidth=0.8, label=reference_line))
-    if interval:
-        if lines:
-            handles.append(Patch(color="#888888", alpha=BAND_OPACITY, label="95% interval"))
-        else:
-            handles.append(Line2D([], [], color="#888888", linewidth=1.2, label="95% interval"))
+    if lines:
+        handles.append(Patch(color="#888888", alpha=BAND_OPACITY, label="95% interval"))
+    else:
+        handles.append(Line2D([], [], color="#888888", linewidth=1.2, label="95% interval"))
     if training:
         handles.append(Patch(color=TRAINING_COLOUR, label="training range"))
     widest = max(len(handle.get_label()) for handle in handles)

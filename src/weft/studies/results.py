@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from weft.files import read_json, write_json
-from weft.statistics import Interval, Mean, Share
+from weft.statistics import Mean, Share
 from weft.studies.study import NOTHING, Row, Study
 from weft.tasks.arrays import Bools
 from weft.tasks.scoring import group_by
@@ -67,16 +67,6 @@ class Line:
     accuracy: dict[str, tuple[Share, ...]]
     curves: dict[str, Curve]
     chosen: dict[str, Curve]
-
-    def mean(self, column: str) -> float | None:
-        """The mean over runs; None if none has finished."""
-        shares = self.accuracy.get(column, ())
-        return Mean(shares).mean if shares else None
-
-    def interval(self, column: str) -> Interval:
-        """At 95%: over the tests of one run, or over the seeds of several."""
-        shares = self.accuracy[column]
-        return shares[0].interval if len(shares) == 1 else Mean(shares).interval
 
     def as_dict(self) -> dict[str, Any]:
         """The line for JSON; curves as pairs of correct answers and tests."""

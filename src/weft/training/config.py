@@ -12,8 +12,16 @@ from dataclasses import dataclass, field, fields
 from types import MappingProxyType
 from typing import Any, Literal, NoReturn
 
-from weft.config import content_hash, from_plain, frozen, require, to_plain, typed_fields
-from weft.errors import WeftError, did_you_mean
+from weft.config import (
+    check_bounds,
+    content_hash,
+    from_plain,
+    frozen,
+    require,
+    to_plain,
+    typed_fields,
+)
+from weft.errors import WeftError, check_known
 from weft.extensions import versions
 from weft.models.config import TransformerConfig
 from weft.models.init import Recipe
@@ -279,16 +287,9 @@ def _check(config: TrainingConfig) -> None:
     """Raise a `WeftError` for values that make no sense."""
     known = typed_fields(TransformerConfig)
     for key in config.model:
-        if key not in known:
-            refuse(f"a model has no '{key}'", did_you_mean(key, list(known)).capitalize())
+        check_known(key, known, f"a model has no '{key}'", subject="TrainingConfig")
     require(config.model, {key: known[key] for key in config.model}, "TrainingConfig: model")
-    for key, (low, high) in BOUNDS.items():
-        part, _, name = key.rpartition(".")
-        value = getattr(getattr(config, part) if part else config, name)
-        for number in value if isinstance(value, tuple) else (value,):
-            if number is not None and not low <= number <= high:  # nan is in no range
-                bound = f"at most {high:,}" if number > high else f"at least {low:,}"
-                refuse(f"{key} is {number:g}", f"It must be {bound}")
+    check_bounds(config, BOUNDS, "TrainingConfig")
     if not 0 <= config.ema < 1:
         refuse(f"ema is {config.ema:g}", "It is a decay, at least 0 and less than 1")
     if not 0 < config.optimiser.lr < math.inf:

@@ -81,11 +81,11 @@ class _Graph:
 def _static(batch: Any) -> Any:
     """A copy of a batch in memory of its own; the number of targets becomes a tensor."""
     tensors = {entry.name: getattr(batch, entry.name) for entry in fields(batch)}
-    own = {name: value.clone() for name, value in tensors.items() if isinstance(value, Tensor)}
+    copies = {name: value.clone() for name, value in tensors.items() if isinstance(value, Tensor)}
     if "target_count" in tensors:
         count = float(tensors["target_count"])
-        own["target_count"] = torch.full((), count, device=batch.tokens.device)
-    return replace(batch, **own)
+        copies["target_count"] = torch.full((), count, device=batch.tokens.device)
+    return replace(batch, **copies)
 
 
 def _shape(batch: Any) -> Shape:

@@ -24,7 +24,7 @@ from weft.models.config import TransformerConfig
 from weft.tasks import Batch, Task
 from weft.tasks.task import TRAIN
 from weft.training.config import TrainingConfig, refuse
-from weft.training.distributed import Group
+from weft.training.distributed import ALONE, Group
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Int
@@ -77,7 +77,7 @@ class Tensors:
         return replace(self, **mapped)
 
 
-def tensors_of(batch: Batch, config: TransformerConfig, group: Group | None = None) -> Tensors:
+def tensors_of(batch: Batch, config: TransformerConfig, group: Group = ALONE) -> Tensors:
     """A batch as tensors, with lengths if the model needs them.
 
     A decoder never sees what is to the right of a token, so it does not need lengths; unless its
@@ -87,7 +87,7 @@ def tensors_of(batch: Batch, config: TransformerConfig, group: Group | None = No
     if batch.source_lengths is not None:
         token_count += int(batch.source_lengths.sum())
     target_count = max(1, int(batch.scored.sum()))
-    if group is not None and group.size > 1:
+    if group.size > 1:
         batch = batch.take(slice(group.rank, None, group.size))
         check_rows(batch, group)
     moved = "randomised" in config.encodings or config.example_offsets

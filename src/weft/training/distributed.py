@@ -42,6 +42,10 @@ class Group:
         return self.rank == 0
 
 
+ALONE = Group()
+"""The group of a run in one process."""
+
+
 @contextmanager
 def joined(device: torch.device) -> Iterator[Group]:
     """The group that torchrun started this process in; a group of one without torchrun.
@@ -53,7 +57,7 @@ def joined(device: torch.device) -> Iterator[Group]:
     """
     size = int(os.environ.get("WORLD_SIZE", "1"))
     if size == 1:
-        yield Group()
+        yield ALONE
         return
     started = dist.is_initialized()
     if device.type == "cuda":

@@ -111,15 +111,11 @@ def evaluate(
     predictions are the sets of classes with positive logits, which must equal the label sets;
     otherwise the most likely class, which must be in the label set.
     """
-    training = model.training
-    model.eval()
-    try:
+    with model.evaluating():
         return {
             split: _predictions(model, split, examples, batch, label_sets)
             for split, examples in tests.items()
         }
-    finally:
-        model.train(training)
 
 
 @torch.no_grad()
@@ -179,8 +175,8 @@ def decoded(model: Model, batch: Batch) -> Ints:
         tensors = tensors_of(so_far, model.config).to(model.embedding.device)
         chosen[:, length - 1] = run(model, tensors).logits[:, -1].argmax(-1).cpu().numpy()
         if length < tokens.shape[1]:
-            own = length >= batch.prompt
-            tokens[:, length] = np.where(own, chosen[:, length - 1], tokens[:, length])
+            generated = length >= batch.prompt
+            tokens[:, length] = np.where(generated, chosen[:, length - 1], tokens[:, length])
     return chosen
 
 

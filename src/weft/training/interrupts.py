@@ -45,14 +45,14 @@ class Interrupts:
 
     def __enter__(self) -> Interrupts:
         if threading.current_thread() is threading.main_thread():
-            for one in SIGNALS:
-                if signal.getsignal(one) is not signal.SIG_IGN:  # as under nohup
-                    self._before[one] = signal.signal(one, self._arrived)
+            for number in SIGNALS:
+                if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
+                    self._before[number] = signal.signal(number, self._arrived)
         return self
 
     def __exit__(self, *_: object) -> None:
-        for one, before in self._before.items():
-            signal.signal(one, signal.SIG_DFL if before is None else before)
+        for number, before in self._before.items():
+            signal.signal(number, signal.SIG_DFL if before is None else before)
 
     def _arrived(self, number: int, frame: FrameType | None) -> None:
         again = bool(self.number)

@@ -22,7 +22,7 @@ from weft.tasks import Task, pack
 from weft.training.config import LabelSetLoss, TrainingConfig, refuse
 from weft.training.cuda_graphs import CapturedSteps
 from weft.training.data import Tensors, drawn, made_ahead, tensors_of
-from weft.training.distributed import Group, seed_process, sum_gradients
+from weft.training.distributed import ALONE, Group, seed_process, sum_gradients
 from weft.training.optim.optimisers import (
     clip,
     learning_rate,
@@ -56,12 +56,12 @@ class Learner:
         config: TrainingConfig,
         model: Model,
         device: torch.device,
-        group: Group | None = None,
+        group: Group = ALONE,
     ) -> None:
         """`model` has its initial weights; it is moved to `device` and trained in place."""
-        self.config, self.device, self.group = config, device, group or Group()
+        self.config, self.device, self.group = config, device, group
         self.model = model.to(device)
-        self.average = self._copy() if config.ema else None
+        self.average = copy.deepcopy(model).requires_grad_(False) if config.ema else None
         self.optimisers = optimisers_of(self.trained, config.optimiser)
         self.not_finite = torch.zeros((), dtype=torch.bool, device=device)
         self.updating = False
@@ -129,17 +129,13 @@ class Learner:
         """The model to evaluate, not compiled: the average if there is one."""
         return self._plain if self.average is None else self.average
 
-    def lr(self, step: int) -> float:
-        """The learning rate of a step."""
-        return learning_rate(self.config, step)
-
     def learn(self, batch: Any, step: int) -> Tensor:
         """Take one step; returns the loss before it, without waiting for the device."""
         if not self.model.training:
             self.model.train()
         if self.group.size > 1 and self.model.config.draws_per_example:
             seed_process(self.config.seed, step, self.group)
-        set_lr(self.optimisers, self.lr(step))
+        set_lr(self.optimisers, learning_rate(self.config, step))
         return self._advance(batch) if self._captured is None else self._captured(batch)
 
     def _advance(self, batch: Any) -> Tensor:
@@ -193,9 +189,6 @@ class Learner:
             pairs = [(mean, new) for mean, new in both if new.requires_grad]
             means: list[Tensor] = [mean for mean, _ in pairs]
             torch._foreach_lerp_(means, [new for _, new in pairs], 1 - self.config.ema)
-
-    def _copy(self) -> Model:
-        return copy.deepcopy(self.model).requires_grad_(False)
 
     def _shared(self) -> Model:
         """An uncompiled model that shares the weights and takes inputs of any width."""

@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 
 import torch
 
-from weft.errors import Interrupted, WeftError, did_you_mean
+from weft.errors import Interrupted, check_known
 from weft.files import Log
 from weft.tasks import Batch, Task
 from weft.tasks.task import TRAIN, VALIDATION
@@ -31,6 +31,7 @@ from weft.training.distributed import Group, SharedSignals, agreed
 from weft.training.evaluation import Predictions, evaluate, test_sets
 from weft.training.interrupts import Interrupts
 from weft.training.learner import Learner, NotFinite, autocast
+from weft.training.optim.optimisers import learning_rate
 from weft.training.supervision import learner_of
 
 DEV_SPLITS = ("dev",)
@@ -98,13 +99,10 @@ class Loop:
     def run(self) -> None:
         """Take all remaining steps, and evaluate at the end."""
         with self.interrupts.held():
-            self._open_logs()
+            if self.group.first:
+                self.metrics = Log(self.folder / "metrics.jsonl", self.state.step)
+                self.evaluations = Log(self.folder / "evaluations.jsonl", self.state.step)
             self._run()
-
-    def _open_logs(self) -> None:
-        if self.group.first:
-            self.metrics = Log(self.folder / "metrics.jsonl", self.state.step)
-            self.evaluations = Log(self.folder / "evaluations.jsonl", self.state.step)
 
     def _run(self) -> None:
         if self.state.due:
@@ -178,7 +176,7 @@ class Loop:
         record = Record(
             step=self.state.step,
             loss=loss,
-            lr=self.learner.lr(self.state.step),
+            lr=learning_rate(self.config, self.state.step),
             tokens=self.state.tokens,
             seconds=round(self.state.seconds, 4),
             tokens_per_second=round(self._tokens / max(elapsed, 1e-9), 1),
@@ -315,9 +313,9 @@ def deciding_split(config: TrainingConfig) -> str | None:
 def check_splits(config: TrainingConfig, task: Task) -> None:
     """Refuse splits without a test set, and stopping by a split whose accuracy is reported."""
     for split in config.evaluation.splits:
-        if split not in (*task.tested, VALIDATION):
-            remedy = did_you_mean(split, list(task.tested)).capitalize()
-            raise WeftError(f"the task {task.name} has no test set for '{split}'", remedy=remedy)
+        if split != VALIDATION:
+            what = f"the task {task.name} has no test set for '{split}'"
+            check_known(split, task.tested, what)
     name = deciding_split(config)
     allowed = (None, VALIDATION, *(split for split in DEV_SPLITS if split in task.tested))
     if name not in allowed:

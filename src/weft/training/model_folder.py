@@ -99,7 +99,7 @@ def text_format(task: Task) -> TokenFormat:
     """
     drawn = list(_drawn(task))
     batch = task.lay_out(drawn[0])
-    asked = batch.targets >= 0
+    scored = batch.targets >= 0
     rows, lengths = batch.tokens, batch.lengths
     if batch.source is not None and batch.source_lengths is not None:
         mode, rows, lengths = "translate", batch.source, batch.source_lengths
@@ -107,7 +107,9 @@ def text_format(task: Task) -> TokenFormat:
         mode, lengths = "continue", batch.prompt
     else:
         mode = (
-            "last" if bool((asked.sum(1) == 1).all() & (batch.prompt == lengths).all()) else "every"
+            "last"
+            if bool((scored.sum(1) == 1).all() & (batch.prompt == lengths).all())
+            else "every"
         )
     numbers = {name: number for number, name in enumerate(task.vocabulary)}
     symbols = {numbers[symbol] for symbol in task.symbols}

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from weft.config import guess
-from weft.errors import WeftError, did_you_mean
+from weft.errors import WeftError, check_known, unknown_name
 from weft.files import named, read_json, read_lines
 from weft.training.config import TrainingConfig, training_config
 
@@ -86,8 +86,8 @@ class Run:
         path = self.folder / "predictions" / f"{split}.npz"
         if not path.exists():
             known = sorted(entry.stem for entry in path.parent.glob("*.npz"))
-            remedy = did_you_mean(split, known).capitalize()
-            raise WeftError(f"the run {self.name} has no predictions of '{split}'", remedy=remedy)
+            what = f"the run {self.name} has no predictions of '{split}'"
+            raise unknown_name(what, split, known)
         return load_predictions(path)
 
     def model(self, device: str = "cpu", task: Task | None = None) -> Model:
@@ -150,8 +150,7 @@ class RunStore:
         if not self.folder.is_dir():
             raise WeftError(f"there is no folder {self.folder}", remedy="Name it with --runs")
         if not matches:
-            remedy = did_you_mean(name, known).capitalize()
-            raise WeftError(f"there is no run '{name}' in {self.folder}", remedy=remedy)
+            raise unknown_name(f"there is no run '{name}' in {self.folder}", name, known)
         remedy = f"Give more of its name: {', '.join(run.name for run in matches)}"
         raise WeftError(f"several runs begin with '{name}'", remedy=remedy)
 
@@ -166,9 +165,8 @@ class RunStore:
         values = [run.values() for run in runs]
         known = sorted({key for entry in values for key in entry})
         for key, sign, _ in wanted:
-            if runs and key not in known:
-                remedy = did_you_mean(key, known).capitalize()
-                raise WeftError(f"no run has a value '{key}'", remedy=remedy)
+            if runs:
+                check_known(key, known, f"no run has a value '{key}'")
             kinds = {type(entry[key]) for entry in values if key in entry}
             if sign not in EQUAL and kinds and not kinds & {int, float}:
                 raise WeftError(f"'{key}' is not a number, so {sign} says nothing", remedy=FORMS)
@@ -183,10 +181,10 @@ class RunStore:
 
     def delete(self, run: Run) -> None:
         """Delete a run and all its files, unless it is being trained."""
-        from weft.training.distributed import Group
+        from weft.training.distributed import ALONE
         from weft.training.trainer import locked
 
-        with locked(run.folder, Group()):
+        with locked(run.folder, ALONE):
             shutil.rmtree(run.folder)
 
 

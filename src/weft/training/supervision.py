@@ -14,7 +14,7 @@ from weft.models.init import initialise
 from weft.models.presets import preset
 from weft.tasks import Task, task
 from weft.training.config import TrainingConfig, refuse
-from weft.training.distributed import Group
+from weft.training.distributed import ALONE, Group
 from weft.training.learner import Learner
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def program_of(config: TrainingConfig) -> Program:
 def model_config(config: TrainingConfig, task: Task) -> TransformerConfig:
     """The config of the model that a run trains on a task."""
     if config.supervision.by == "traces":
-        from weft.training.traces.trained_feed_forward import placed_config
+        from weft.training.traces.trace_learner import placed_config
 
         return placed_config(config, task)
     kind = config.model.get("kind", KINDS[task.format])
@@ -133,14 +133,14 @@ def _digits(task: Task) -> tuple[int, ...]:
 def model_of(config: TrainingConfig, task: Task) -> Model:
     """The model of a run, before its weights are initialised or loaded."""
     if config.supervision.by == "traces":
-        from weft.training.traces.trained_feed_forward import placed
+        from weft.training.traces.trace_learner import placed
 
         return placed(config, task)
     return build_model(model_config(config, task))
 
 
 def learner_of(
-    config: TrainingConfig, task: Task, device: torch.device, group: Group | None = None
+    config: TrainingConfig, task: Task, device: torch.device, group: Group = ALONE
 ) -> Learner:
     """A learner for the config's supervision, with an initialised model."""
     by = config.supervision.by

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import json
 from collections.abc import Callable
@@ -213,6 +214,19 @@ def test_a_layer_may_not_rely_on_its_number() -> None:
         changed.layers[0].feed_forward.weights[0][:, place] = 0
     assert not differs(changed, compiled.program, STYLES["averaged"][3])
     assert not is_proved(replace(compiled, model=changed))
+
+
+def test_a_layer_that_the_config_does_not_know_of_is_found() -> None:
+    """Loops run all layers that there are."""
+    compiled = weft.compile(weft.program("parity"))
+    idle = copy.deepcopy(compiled.model.layers[0])
+    idle.feed_forward.weights[-1].zero_()
+    compiled.model.layers.append(idle)
+    tokens = torch.tensor([[2, 1, 0, 1]])
+    assert (
+        int(compiled.model(tokens, plain=True).layers) != weft.run(compiled.program, "101").layers
+    )
+    assert not is_proved(compiled)
 
 
 def test_layers_with_loops_are_proved_if_there_are_as_many_in_all() -> None:

@@ -31,8 +31,7 @@ from weft.training.optim.optimisers import make_capturable, set_lr
 from weft.training.program_task import ProgramTask
 from weft.training.supervision import learner_of, model_of, task_of
 from weft.training.traces.recipes import SMALL, TABLE_1
-from weft.training.traces.trace_learner import TraceLearner
-from weft.training.traces.trained_feed_forward import feed_forward_of, placed
+from weft.training.traces.trace_learner import TraceLearner, feed_forward_of, placed
 
 SHORT = ("parameters.length=6", "parameters.longer=12", "evaluation.size=64",
          "supervision.examples=300")  # fmt: skip

@@ -22,7 +22,6 @@ class Unproved(Exception):
         *,
         variable: str = "",
         states: tuple[dict[str, Any], ...] = (),
-        layer: int = 0,
     ) -> None:
         super().__init__(reason)
-        self.reason, self.variable, self.states, self.layer = reason, variable, states, layer
+        self.reason, self.variable, self.states, self.layer = reason, variable, states, 0

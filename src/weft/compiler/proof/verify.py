@@ -22,6 +22,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import torch
 
 from weft.compiler.certificate import Certificate
 from weft.compiler.proof.counterexample import find_input, find_state
@@ -225,13 +226,18 @@ def _affine_maps(
 
 
 def _tensors(model: Transformer) -> dict[str, Array]:
-    """The weights in float64, all of the config's number format and of moderate size.
+    """The weights in float64: those of the config, in its number format, and of moderate size.
 
     Biases on offsets may be minus infinity. Everything else is 0 or between 2^-30 and 2^30, so that
     no product on the way overflows or underflows.
     """
+    tensors = model.state_dict()
+    with torch.device("meta"):  # no memory
+        wanted = Transformer(model.config).state_dict()
+    if {n: t.shape for n, t in tensors.items()} != {n: t.shape for n, t in wanted.items()}:
+        raise Unproved("the model has other weights than its config asks for")
     result: dict[str, Array] = {}
-    for name, tensor in model.state_dict().items():
+    for name, tensor in tensors.items():
         if tensor.dtype != DTYPES[model.config.dtype]:
             raise Unproved(f"{name} is {tensor.dtype}, the config says {model.config.dtype}")
         array: Array = tensor.double().cpu().numpy()

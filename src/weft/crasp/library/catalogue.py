@@ -7,16 +7,17 @@ their defaults, are the program's parameters; the first line of its docstring is
 from __future__ import annotations
 
 import inspect
+import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 from weft.config import keywords
+from weft.crasp.builder import Count
 from weft.crasp.program import CraspProgram
 from weft.errors import WeftError, did_you_mean
 
 Recipe = Callable[..., CraspProgram]
-Goal = Literal["language", "transduction"]
 
 
 @dataclass(frozen=True)
@@ -28,12 +29,15 @@ class Entry:
         language: the words that it accepts, or the task that it solves, in the usual notation.
         example: a word that it accepts; for a transduction, an input with its separator.
         recipe: makes the program.
+        inputs: draws an input of a transduction, with its separator, of at most so many symbols;
+            takes the program's parameters. None for a language.
     """
 
     name: str
     language: str
     example: str
     recipe: Recipe
+    inputs: Callable[..., list[str]] | None = None
 
     @property
     def about(self) -> str:
@@ -78,16 +82,23 @@ class Entry:
         except WeftError as error:
             raise WeftError(error.what, subject=self.name, remedy=error.remedy) from None
 
+    def draw_input(self, rng: random.Random, length: int, **parameters: Any) -> list[str]:
+        """Draw an input of a transduction, with its separator, of at most so many symbols."""
+        assert self.inputs is not None, f"{self.name} is a language"
+        return self.inputs(rng, length, **{**self.parameters, **parameters})
+
 
 ENTRIES: dict[str, Entry] = {}
 """The library, by name, in the order of its pages."""
 
 
-def library_program(name: str, language: str, example: str) -> Callable[[Recipe], Recipe]:
+def library_program(
+    name: str, language: str, example: str, inputs: Callable[..., list[str]] | None = None
+) -> Callable[[Recipe], Recipe]:
     """Enter the decorated function into the library under a name."""
 
     def enter(recipe: Recipe) -> Recipe:
-        ENTRIES[name] = Entry(name, language, example, recipe)
+        ENTRIES[name] = Entry(name, language, example, recipe, inputs)
         return recipe
 
     return enter
@@ -98,6 +109,14 @@ def check_range(name: str, value: int, smallest: int, largest: int | None = None
     if value < smallest or (largest is not None and value > largest):
         allowed = f"at least {smallest}" if largest is None else f"{smallest} to {largest}"
         raise WeftError(f"{name} cannot be {value}", remedy=f"Give {allowed}")
+
+
+def multiple(factor: int, term: Count) -> Count:
+    """A count times a positive constant, as a sum."""
+    total = term
+    for _ in range(factor - 1):
+        total = total + term
+    return total
 
 
 def entry(name: str) -> Entry:

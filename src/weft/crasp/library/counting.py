@@ -1,6 +1,6 @@
 """Languages of counters: majority, brackets, and blocks of equal length.
 
-None of them is regular, except those with a bound, and none needs positions.
+None of them needs positions, and only those with a bound are regular.
 """
 
 from __future__ import annotations
@@ -8,61 +8,64 @@ from __future__ import annotations
 from itertools import pairwise
 from string import ascii_lowercase
 
-from weft.crasp.expressions import Integer, Name, Subtract
-from weft.crasp.library.catalogue import check_range, library_program
-from weft.crasp.library.notation import (
-    compare,
-    count,
-    every,
-    never,
-    program,
-    q,
-    some,
-    times,
-    total,
-)
+from weft.crasp.builder import CraspBuilder, all_of, any_of, count
+from weft.crasp.library.catalogue import check_range, library_program, multiple
 from weft.crasp.program import CraspProgram
 
-BITS = ("0", "1")
-BRACKETS = (("(", ")"), ("[", "]"), ("{", "}"), ("<", ">"))
+BITS = "01"
+BRACKETS = ("()", "[]", "{}", "<>")
 
 
 @library_program("majority", "more 1s than 0s", "10110")
 def majority() -> CraspProgram:
     """Count the 0s and the 1s, and compare."""
-    return program(BITS, accept=compare(count("0"), "<", count("1")))
+    program = CraspBuilder(BITS)
+    zero, one = program.symbols
+    program.accept = count(zero) < count(one)
+    return program.build()
 
 
 @library_program("at-least-half", "at least as many 1s as 0s", "0110")
 def at_least_half() -> CraspProgram:
     """Majority in which a tie counts, so the empty word does too."""
-    return program(BITS, accept=compare(count("0"), "<=", count("1")))
+    program = CraspBuilder(BITS)
+    zero, one = program.symbols
+    program.accept = count(zero) <= count(one)
+    return program.build()
 
 
 @library_program("tie", "as many 1s as 0s", "0110")
 def tie() -> CraspProgram:
     """Count the 0s and the 1s; they must be equal."""
-    return program(BITS, accept=compare(count("0"), "==", count("1")))
+    program = CraspBuilder(BITS)
+    zero, one = program.symbols
+    program.accept = count(zero) == count(one)
+    return program.build()
 
 
 @library_program("super-majority", "more than part/whole of the symbols are 1", "110111")
 def super_majority(part: int = 2, whole: int = 3) -> CraspProgram:
     """Multiply both counts: part times the 0s must be less than the rest times the 1s.
 
-    A share of 1s above part/whole means that part * #0 < (whole - part) * #1. Products with
+    A share of 1s above part/whole means that `part * #0 < (whole - part) * #1`. Products with
     constants are sums.
     """
     check_range("part", part, 1)
     check_range("whole", whole, part + 1, 100)
-    zeros, ones = times(part, count("0")), times(whole - part, count("1"))
-    return program(BITS, accept=compare(zeros, "<", ones))
+    program = CraspBuilder(BITS)
+    zero, one = program.symbols
+    program.accept = multiple(part, count(zero)) < multiple(whole - part, count(one))
+    return program.build()
 
 
 @library_program("at-most", "at most `ones` 1s (COUNT_k)", "0100110")
 def at_most(ones: int = 3) -> CraspProgram:
     """Count the 1s and compare with a constant."""
     check_range("ones", ones, 0)
-    return program(BITS, accept=compare(count("1"), "<=", ones))
+    program = CraspBuilder(BITS)
+    _, one = program.symbols
+    program.accept = count(one) <= ones
+    return program.build()
 
 
 @library_program("parity-up-to", "an odd number of 1s, at most `ones` (PARITY_k)", "0100")
@@ -73,44 +76,44 @@ def parity_up_to(ones: int = 3) -> CraspProgram:
     with it the number of examples that learning it takes.
     """
     check_range("ones", ones, 1, 1000)
-    odd = [compare(count("1"), "==", number) for number in range(1, ones + 1, 2)]
-    return program(BITS, accept=some(*odd))
+    program = CraspBuilder(BITS)
+    _, one = program.symbols
+    program.accept = any_of(count(one) == number for number in range(1, ones + 1, 2))
+    return program.build()
 
 
 @library_program("dyck-1", "well-nested brackets", "(()())")
 def dyck_1() -> CraspProgram:
     """No prefix closes more than it opened, and in the end all is closed."""
-    opened, closed = count("("), count(")")
-    return program(
-        BRACKETS[0],
-        bad=compare(opened, "<", closed),
-        accept=every(never("bad"), compare(opened, "==", closed)),
-    )
+    program = CraspBuilder("()")
+    opening, closing = program.symbols
+    program.bad = count(opening) < count(closing)
+    program.accept = (count(program.bad) == 0) & (count(opening) == count(closing))
+    return program.build()
 
 
 @library_program("bounded-dyck", "D_n = (a D_n-1 b)*, of depth at most n", "aababb")
 def bounded_dyck(depth: int = 2) -> CraspProgram:
     """Dyck-1 in which no prefix may be deeper than the bound either."""
     check_range("depth", depth, 1)
-    opened, closed = count("a"), count("b")
-    deep = compare(total([closed, Integer(depth)]), "<", opened)
-    return program(
-        "ab",
-        bad=some(compare(opened, "<", closed), deep),
-        accept=every(never("bad"), compare(opened, "==", closed)),
-    )
+    program = CraspBuilder("ab")
+    a, b = program.symbols
+    program.bad = (count(a) < count(b)) | (count(b) + depth < count(a))
+    program.accept = (count(program.bad) == 0) & (count(a) == count(b))
+    return program.build()
 
 
 @library_program("shuffle", "brackets of several kinds, each well nested on its own", "([)]")
 def shuffle(pairs: int = 2) -> CraspProgram:
     """One Dyck-1 for each kind of bracket, all in one count of mistakes."""
     check_range("pairs", pairs, 1, len(BRACKETS))
-    counts = [(count(opening), count(closing)) for opening, closing in BRACKETS[:pairs]]
-    return program(
-        [bracket for pair in BRACKETS[:pairs] for bracket in pair],
-        bad=some(*(compare(opened, "<", closed) for opened, closed in counts)),
-        accept=every(never("bad"), *(compare(opened, "==", closed) for opened, closed in counts)),
-    )
+    program = CraspBuilder("".join(BRACKETS[:pairs]))
+    openings, closings = program.symbols[::2], program.symbols[1::2]
+    kinds = list(zip(openings, closings, strict=True))
+    program.bad = any_of(count(opening) < count(closing) for opening, closing in kinds)
+    closed = all_of(count(opening) == count(closing) for opening, closing in kinds)
+    program.accept = (count(program.bad) == 0) & closed
+    return program.build()
 
 
 @library_program("anbn", "a^n b^n", "aabb")
@@ -133,14 +136,15 @@ def counter(letters: int = 4) -> CraspProgram:
 
 
 def _equal_blocks(letters: str) -> CraspProgram:
-    late = [
-        every(q(letter), compare(total(map(count, letters[place:])), ">", 0))
-        for place, letter in enumerate(letters[:-1], 1)
-    ]
-    equal = [
-        compare(count(letter), "==", count(following)) for letter, following in pairwise(letters)
-    ]
-    return program(letters, bad=some(*late), accept=every(never("bad"), *equal))
+    program = CraspBuilder(letters)
+    symbols = program.symbols
+    program.bad = any_of(
+        letter & (sum(map(count, symbols[place:])) > 0)
+        for place, letter in enumerate(symbols[:-1], 1)
+    )
+    equal = [count(letter) == count(following) for letter, following in pairwise(symbols)]
+    program.accept = all_of([count(program.bad) == 0, *equal])
+    return program.build()
 
 
 @library_program("prefix-expressions", "operators before their operands", "ba01")
@@ -152,12 +156,10 @@ def prefix_expressions(arity: int = 3) -> CraspProgram:
     the literature.)
     """
     check_range("arity", arity, 1, len(ascii_lowercase))
-    operators = ascii_lowercase[:arity]
-    supplied = total([count("0"), count("1")])
-    asked = [times(operands, count(operator)) for operands, operator in enumerate(operators[1:], 1)]
-    return program(
-        [*BITS, *operators],
-        missing=Subtract(total([Integer(1), *asked]), supplied),
-        complete=compare(Name("missing"), "<=", 0),
-        accept=every(Name("complete"), compare(count(Name("complete")), "==", 1)),
-    )
+    program = CraspBuilder(BITS + ascii_lowercase[:arity])
+    zero, one, _, *operators = program.symbols
+    asked = [multiple(more, count(operator)) for more, operator in enumerate(operators, 1)]
+    program.missing = sum(asked) + 1 - count(zero) - count(one)
+    program.complete = program.missing <= 0
+    program.accept = program.complete & (count(program.complete) == 1)
+    return program.build()

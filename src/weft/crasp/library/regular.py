@@ -5,72 +5,60 @@ from __future__ import annotations
 from itertools import groupby, pairwise
 from string import ascii_lowercase
 
-from weft.crasp.expressions import Add, Expression, Integer, Name, Subtract
+from weft.crasp.builder import Boolean, Count, CraspBuilder, all_of, any_of, count, exists, symbol
 from weft.crasp.library.catalogue import check_range, library_program
-from weft.crasp.library.notation import (
-    compare,
-    count,
-    every,
-    exists,
-    negation,
-    never,
-    program,
-    q,
-    some,
-    total,
-)
 from weft.crasp.program import CraspProgram
 from weft.errors import WeftError
-
-BITS = ("0", "1")
 
 
 @library_program("tomita-1", "1*", "111")
 def tomita_1() -> CraspProgram:
     """There is no 0."""
-    return program(BITS, accept=compare(count("0"), "==", 0))
+    program = CraspBuilder("01")
+    zero, _ = program.symbols
+    program.accept = count(zero) == 0
+    return program.build()
 
 
 @library_program("tomita-2", "(10)*", "1010")
 def tomita_2() -> CraspProgram:
     """Every prefix has as many 1s as 0s, or one more; the whole word as many."""
-    zeros, ones = count("0"), count("1")
-    ahead = compare(Add(zeros, Integer(1)), "<", ones)
-    return program(
-        BITS,
-        bad=some(compare(ones, "<", zeros), ahead),
-        accept=every(never("bad"), compare(ones, "==", zeros)),
-    )
+    program = CraspBuilder("01")
+    zero, one = program.symbols
+    program.bad = (count(one) < count(zero)) | (count(zero) + 1 < count(one))
+    program.accept = (count(program.bad) == 0) & (count(one) == count(zero))
+    return program.build()
 
 
 @library_program("tomita-7", "0*1*0*1*", "001101")
 def tomita_7() -> CraspProgram:
     """Go through the blocks one after another; no 0 may follow the last one.
 
-    That the fourth block has begun is a chain of three counts, each of which starts where the one
+    That the fourth block has begun is a chain of three counts, each of which starts when the one
     before has found its symbol.
     """
-    return program(
-        BITS,
-        second=exists(q("1")),
-        third=exists(every(q("0"), Name("second"))),
-        fourth=exists(every(q("1"), Name("third"))),
-        bad=every(q("0"), Name("fourth")),
-        accept=never("bad"),
-    )
+    program = CraspBuilder("01")
+    zero, one = program.symbols
+    program.second = exists(one)
+    program.third = exists(zero & program.second)
+    program.fourth = exists(one & program.third)
+    program.bad = zero & program.fourth
+    program.accept = count(program.bad) == 0
+    return program.build()
 
 
 @library_program("sorted-blocks", "aa*bb*cc*dd*ee*, for a number of letters", "aabbbcdee")
 def sorted_blocks(letters: int = 5) -> CraspProgram:
     """No letter comes after a later one, and each occurs."""
     check_range("letters", letters, 2, len(ascii_lowercase))
-    alphabet = ascii_lowercase[:letters]
-    late = [
-        every(q(letter), compare(total(map(count, alphabet[place:])), ">", 0))
-        for place, letter in enumerate(alphabet[:-1], 1)
-    ]
-    present = [compare(count(letter), ">=", 1) for letter in alphabet]
-    return program(alphabet, bad=some(*late), accept=every(never("bad"), *present))
+    program = CraspBuilder(ascii_lowercase[:letters])
+    symbols = program.symbols
+    program.bad = any_of(
+        letter & (sum(map(count, symbols[place:])) > 0)
+        for place, letter in enumerate(symbols[:-1], 1)
+    )
+    program.accept = all_of([count(program.bad) == 0, *(count(each) >= 1 for each in symbols)])
+    return program.build()
 
 
 @library_program("alternating-blocks", "a+b+a+..., of a number of blocks (L_k)", "aabaa")
@@ -80,43 +68,40 @@ def alternating_blocks(blocks: int = 3) -> CraspProgram:
     The language L_k of the depth hierarchy: the more blocks, the more layers a transformer needs.
     """
     check_range("blocks", blocks, 1, 100)
-    letters = ("ab" * blocks)[: blocks + 1]
-    steps = _chain(letters)
-    begins = exists(every(q("b"), compare(count("a"), "==", 0)))
-    lines = {
-        **steps,
-        "wrong_start": begins,
-        "accept": every(
-            negation(Name("wrong_start")),
-            Name(f"seen_{blocks}"),
-            negation(Name(f"seen_{blocks + 1}")),
-        ),
-    }
-    return program("ab", **lines)
+    program = CraspBuilder("ab")
+    a, b = program.symbols
+    *_, last, beyond = _chain(program, ("ab" * blocks)[: blocks + 1])
+    program.wrong_start = exists(b & (count(a) == 0))
+    program.accept = ~program.wrong_start & last & ~beyond
+    return program.build()
 
 
 @library_program("ab-d-bc", "{a,b}* d {b,c}*", "abdcb")
 def ab_d_bc() -> CraspProgram:
     """There is one d, no a after it and no c before it."""
-    after = every(q("a"), compare(count("d"), ">=", 1))
-    before = every(q("c"), compare(count("d"), "==", 0))
-    return program(
-        "abcd",
-        bad=some(after, before),
-        accept=every(never("bad"), compare(count("d"), "==", 1)),
-    )
+    program = CraspBuilder("abcd")
+    a, _, c, d = program.symbols
+    program.bad = (a & (count(d) >= 1)) | (c & (count(d) == 0))
+    program.accept = (count(program.bad) == 0) & (count(d) == 1)
+    return program.build()
 
 
 @library_program("contains-ab-binary", "an ab somewhere, of two letters", "bbaab")
 def contains_ab_binary() -> CraspProgram:
     """Some b has an a before it: of two letters, there is an ab in between."""
-    return program("ab", accept=exists(every(q("b"), exists(q("a")))))
+    program = CraspBuilder("ab")
+    a, b = program.symbols
+    program.accept = exists(b & exists(a))
+    return program.build()
 
 
 @library_program("ends-in-b", "the last symbol is b", "aab")
 def ends_in_b() -> CraspProgram:
     """Read the last symbol; nothing is counted."""
-    return program("ab", accept=q("b"))
+    program = CraspBuilder("ab")
+    _, b = program.symbols
+    program.accept = b
+    return program.build()
 
 
 @library_program("subsequence", "`pattern` is a scattered subsequence", "bacbac")
@@ -125,84 +110,83 @@ def subsequence(pattern: str = "abc") -> CraspProgram:
 
     Piecewise-testable languages are the Boolean combinations of these.
     """
-    steps = _chain(_checked_pattern(pattern))
-    return program(sorted(set(pattern)), **steps)
+    _check_pattern(pattern)
+    program = CraspBuilder(sorted(set(pattern)))
+    _chain(program, pattern)
+    return program.build()
 
 
 @library_program("no-subsequence", "`pattern` is not a scattered subsequence", "bbaab")
 def no_subsequence(pattern: str = "aba") -> CraspProgram:
     """Find the letters of the pattern one after another; the last one must be missing."""
-    steps = _chain(_checked_pattern(pattern))
-    return program(sorted(set(pattern)), **steps, accept=negation(Name(list(steps)[-1])))
+    _check_pattern(pattern)
+    program = CraspBuilder(sorted(set(pattern)))
+    program.accept = ~_chain(program, pattern)[-1]
+    return program.build()
 
 
 @library_program("ab-or-bbaa", "(ab + bbaa)*", "abbbaaab")
 def ab_or_bbaa() -> CraspProgram:
-    """Between a bbaa's four steps of height, none may be one ahead of the step before it.
+    """Of the four steps of bbaa, none is ahead of the one before it.
 
     The height is the number of a less that of b: ab goes up and down, bbaa down two and up two.
-    Below 0 a position alone does not say whether the way goes down or up, but how often each of the
-    four steps was made does: they take turns.
+    Below 0, the height alone does not say whether the way goes down or up, but how often each of
+    the four steps was made does: they take turns.
     """
-    height = Subtract(count("a"), count("b"))
-
-    def steps(letter: str, reached: int) -> Expression:
-        return count(every(q(letter), compare(Name("height"), "==", reached)))
-
-    order = ["down_1", "down_2", "up_1", "up_2"]
-    ahead = [compare(Name(earlier), "<", Name(later)) for earlier, later in pairwise(order)]
-    return program(
-        "ab",
-        height=height,
-        down_1=steps("b", -1),
-        down_2=steps("b", -2),
-        up_1=steps("a", -1),
-        up_2=steps("a", 0),
-        bad=some(
-            compare(Name("height"), ">", 1),
-            compare(Name("height"), "<", -2),
-            *ahead,
-            compare(Name("down_1"), ">", Add(Name("up_2"), Integer(1))),
-        ),
-        accept=every(never("bad"), compare(Name("height"), "==", 0)),
+    program = CraspBuilder("ab")
+    a, b = program.symbols
+    program.height = count(a) - count(b)
+    program.down_1 = count(b & (program.height == -1))
+    program.down_2 = count(b & (program.height == -2))
+    program.up_1 = count(a & (program.height == -1))
+    program.up_2 = count(a & (program.height == 0))
+    steps: list[Count] = [program.down_1, program.down_2, program.up_1, program.up_2]
+    program.bad = any_of(
+        [
+            program.height > 1,
+            program.height < -2,
+            *(earlier < later for earlier, later in pairwise(steps)),
+            program.down_1 > program.up_2 + 1,
+        ]
     )
+    program.accept = (count(program.bad) == 0) & (program.height == 0)
+    return program.build()
 
 
 @library_program("b-or-abc", "(b + abc)*", "babcbb")
 def b_or_abc() -> CraspProgram:
     """In every prefix, the letters a, the b between an a and its c, and the c take turns."""
-    between = every(q("b"), compare(count("a"), ">", count("c")))
-    inside = Name("inside")
-    return program(
-        "abc",
-        inside=count(between),
-        bad=some(
-            compare(count("a"), "<", inside),
-            compare(inside, "<", count("c")),
-            compare(count("a"), ">", Add(count("c"), Integer(1))),
-        ),
-        accept=every(never("bad"), compare(count("a"), "==", count("c"))),
+    program = CraspBuilder("abc")
+    a, b, c = program.symbols
+    program.inside = count(b & (count(a) > count(c)))
+    program.bad = any_of(
+        [
+            count(a) < program.inside,
+            program.inside < count(c),
+            count(a) > count(c) + 1,
+        ]
     )
+    program.accept = (count(program.bad) == 0) & (count(a) == count(c))
+    return program.build()
 
 
-def _chain(pattern: str) -> dict[str, Expression]:
+def _chain(program: CraspBuilder, pattern: str) -> list[Boolean]:
     """Lines `seen_1`, `seen_2`, ...: the first runs of a pattern are a subsequence so far.
 
     A run of equal letters is one line, which counts them: a position that has found one of them
     must not stand for the next one too.
     """
-    lines: dict[str, Expression] = {}
-    for place, (letter, run) in enumerate(groupby(pattern), 1):
-        body = q(letter) if place == 1 else every(q(letter), Name(f"seen_{place - 1}"))
+    lines: list[Boolean] = []
+    for letter, run in groupby(pattern):
+        body = symbol(letter) & lines[-1] if lines else symbol(letter)
         number = len(list(run))
-        line = exists(body) if number == 1 else compare(count(body), ">=", number)
-        lines[f"seen_{place}"] = line
+        seen = exists(body) if number == 1 else count(body) >= number
+        lines.append(program.define(f"seen_{len(lines) + 1}", seen))
     return lines
 
 
-def _checked_pattern(pattern: str) -> str:
+def _check_pattern(pattern: str) -> None:
     if not pattern.isalnum() or len(pattern) > 100:
         raise WeftError(
             f"pattern cannot be '{pattern}'", remedy="Give 1 to 100 letters, as in pattern=abc"
         )
-    return pattern

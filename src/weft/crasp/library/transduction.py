@@ -2,59 +2,108 @@
 
 A sequence is the input, the separator `|` and the answer. At the separator and at every symbol of
 the answer, the line `NEXT_a` of the symbol that comes next holds, and no other; if none holds, the
-answer is complete. Before the separator these lines mean nothing.
+answer is complete. In the input these lines mean nothing.
 """
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
+from random import Random
 from string import ascii_lowercase
 
-from weft.crasp.expressions import Constant, Expression, Name
-from weft.crasp.library.catalogue import check_range, library_program
-from weft.crasp.library.notation import (
-    compare,
+from weft.crasp.builder import (
+    Boolean,
+    CraspBuilder,
+    all_of,
+    any_of,
     count,
-    every,
     exists,
-    modulo,
-    negation,
+    mod,
     previous,
-    program,
-    q,
-    some,
+    symbol,
 )
-from weft.crasp.program import NEXT, CraspProgram
+from weft.crasp.library.catalogue import check_range, library_program
+from weft.crasp.program import CraspProgram
 
 SEPARATOR = "|"
-FIRST = negation(previous(Constant(True)))
-"""This is the first position (or the begin symbol)."""
+BITS = "01"
+BAR = symbol(SEPARATOR)
+FIRST = ~previous(True)
+"""Whether this is the first position."""
 
 
-@library_program("majority-bit", "the more frequent of two bits", "0110101|")
+# Inputs that leave room for the answer within a length
+
+
+def draw_bits(rng: Random, length: int) -> list[str]:
+    """Bits without a tie."""
+    return [*_untied(rng, BITS, length - 2), SEPARATOR]
+
+
+def draw_letters(rng: Random, length: int, letters: int) -> list[str]:
+    """Letters of which one is the most frequent."""
+    return [*_untied(rng, ascii_lowercase[:letters], length - 2), SEPARATOR]
+
+
+def draw_interleaved(rng: Random, length: int, strings: int) -> list[str]:
+    """Interleaved strings of bits, each without a tie."""
+    each = rng.randint(1, max(1, (length - 1 - strings) // strings))
+    parts = [_untied(rng, BITS, each, exact=True) for _ in range(strings)]
+    return [*(bit for bits in zip(*parts, strict=True) for bit in bits), SEPARATOR]
+
+
+def draw_distinct(rng: Random, length: int, letters: int) -> list[str]:
+    """Distinct letters, so few that there is room for the answer."""
+    number = rng.randint(0, min(letters, max(0, (length - 1) // 2)))
+    return [*rng.sample(ascii_lowercase[:letters], number), SEPARATOR]
+
+
+def draw_query(rng: Random, length: int, letters: int) -> list[str]:
+    """A word and a letter to look up."""
+    word = rng.choices(ascii_lowercase[:letters], k=max(0, length - 3))
+    return [*word, SEPARATOR, rng.choice(word or ascii_lowercase[:letters])]
+
+
+def _untied(rng: Random, symbols: str, length: int, *, exact: bool = False) -> list[str]:
+    """Random symbols of which one is the most frequent."""
+    size = max(1, length)
+    while True:
+        word = rng.choices(symbols, k=size if exact else rng.randint(1, size))
+        (_, first), (_, second) = [*Counter(word).most_common(2), ("", 0)][:2]
+        if first > second:
+            return word
+
+
+# Programs
+
+
+@library_program("majority-bit", "the more frequent of two bits", "0110101|", draw_bits)
 def majority_bit() -> CraspProgram:
     """At the separator, compare the counts of 0s and 1s."""
-    return _most_frequent(["0", "1"])
+    return _most_frequent(BITS)
 
 
-@library_program("most-frequent", "the most frequent letter", "abacba|")
+@library_program("most-frequent", "the most frequent letter", "abacba|", draw_letters)
 def most_frequent(letters: int = 3) -> CraspProgram:
     """At the separator, compare each letter's count with that of every other."""
     return _most_frequent(_letters(letters))
 
 
-def _most_frequent(symbols: list[str]) -> CraspProgram:
-    lines = {
-        NEXT + symbol: every(
-            q(SEPARATOR),
-            *(compare(count(other), "<", count(symbol)) for other in symbols if other != symbol),
-        )
-        for symbol in symbols
-    }
-    return program([*symbols, SEPARATOR], **lines)
+def _most_frequent(symbols: str) -> CraspProgram:
+    program = CraspBuilder(symbols + SEPARATOR)
+    for winner in symbols:
+        others = [other for other in symbols if other != winner]
+        wins = [count(symbol(other)) < count(symbol(winner)) for other in others]
+        program.allow(winner, all_of([BAR, *wins]))
+    return program.build()
 
 
 @library_program(
-    "interleaved-majority", "the majority of every third bit, for each remainder", "110100101|"
+    "interleaved-majority",
+    "the more frequent bit of each of several interleaved strings",
+    "110100101|",
+    draw_interleaved,
 )
 def interleaved_majority(strings: int = 3) -> CraspProgram:
     """Count the bits of each string by the remainder of their positions.
@@ -63,50 +112,44 @@ def interleaved_majority(strings: int = 3) -> CraspProgram:
     bit of each. How far back the separator is says which string is next.
     """
     check_range("strings", strings, 1, 100)
-    lines: dict[str, Expression] = {"answering": exists(q(SEPARATOR))}
-    inside = negation(Name("answering"))
-    turns = []
-    for number in range(strings):
-        position = modulo(strings, (number + 1) % strings)
-        zeros, ones = (count(every(q(bit), position, inside)) for bit in "01")
-        lines[f"zeros_{number + 1}"], lines[f"ones_{number + 1}"] = zeros, ones
-        turns.append(compare(count(SEPARATOR, number), ">=", 1))
-
-    def wins(winner: str, loser: str) -> Expression:
-        return some(
-            *(
-                every(turn, compare(Name(f"{loser}_{number}"), "<", Name(f"{winner}_{number}")))
-                for number, turn in enumerate(turns, 1)
-            )
-        )
-
-    lines |= {NEXT + "0": wins("zeros", "ones"), NEXT + "1": wins("ones", "zeros")}
-    return program(["0", "1", SEPARATOR], **lines)
+    program = CraspBuilder(BITS + SEPARATOR)
+    zero, one, _ = program.symbols
+    program.answering = exists(BAR)
+    zeros, ones = [], []
+    for number in range(1, strings + 1):
+        counted = mod(strings, number % strings) & ~program.answering
+        zeros.append(program.define(f"zeros_{number}", count(zero & counted)))
+        ones.append(program.define(f"ones_{number}", count(one & counted)))
+    turns = [count(BAR, offsets=back) >= 1 for back in range(strings)]
+    rounds = list(zip(turns, zeros, ones, strict=True))
+    program.allow("0", any_of(turn & (fewer > more) for turn, fewer, more in rounds))
+    program.allow("1", any_of(turn & (fewer < more) for turn, fewer, more in rounds))
+    return program.build()
 
 
-@library_program("unique-copy", "a word of distinct letters, copied", "cabd|")
+@library_program("unique-copy", "a word of distinct letters, copied", "cabd|", draw_distinct)
 def unique_copy(letters: int = 4) -> CraspProgram:
     """An induction head: what follows this letter in the input comes next.
 
     Letters of the input are distinct. After the separator comes the letter at the first position.
     """
     symbols = _letters(letters)
-    lines = {f"after_{first}": previous(q(first)) for first in symbols}
-    for first in symbols:
-        for second in symbols:
-            if first != second:
-                body = every(q(second), Name(f"after_{first}"))
-                lines[f"pair_{first}{second}"] = exists(body)
-    for symbol in symbols:
-        starts = every(q(SEPARATOR), exists(every(q(symbol), FIRST)))
-        follows = [
-            every(q(first), Name(f"pair_{first}{symbol}")) for first in symbols if first != symbol
-        ]
-        lines[NEXT + symbol] = some(starts, *follows)
-    return program([*symbols, SEPARATOR], **lines)
+    program = CraspBuilder(symbols + SEPARATOR)
+    after = {a: program.define(f"after_{a}", previous(symbol(a))) for a in symbols}
+    pairs = {
+        a + b: program.define(f"pair_{a}{b}", exists(symbol(b) & after[a]))
+        for a in symbols
+        for b in symbols
+        if a != b
+    }
+    for b in symbols:
+        starts = BAR & exists(symbol(b) & FIRST)
+        follows = [symbol(a) & pairs[a + b] for a in symbols if a != b]
+        program.allow(b, any_of([starts, *follows]))
+    return program.build()
 
 
-@library_program("unique-reverse", "a word of distinct letters, reversed", "cabd|")
+@library_program("unique-reverse", "a word of distinct letters, reversed", "cabd|", draw_distinct)
 def unique_reverse(letters: int = 4) -> CraspProgram:
     """What stands before this letter in the input comes next.
 
@@ -114,44 +157,50 @@ def unique_reverse(letters: int = 4) -> CraspProgram:
     looked for in the input only: in the answer they stand the other way round.
     """
     symbols = _letters(letters)
-    lines: dict[str, Expression] = {"answering": exists(q(SEPARATOR))}
-    inside = negation(Name("answering"))
-    for first in symbols:
-        for second in symbols:
-            if first != second:
-                body = every(q(second), previous(q(first)), inside)
-                lines[f"pair_{first}{second}"] = exists(body)
-    for symbol in symbols:
-        starts = every(q(SEPARATOR), previous(q(symbol)))
-        follows = [
-            every(q(second), Name(f"pair_{symbol}{second}"))
-            for second in symbols
-            if second != symbol
-        ]
-        lines[NEXT + symbol] = some(starts, *follows)
-    return program([*symbols, SEPARATOR], **lines)
+    program = CraspBuilder(symbols + SEPARATOR)
+    program.answering = exists(BAR)
+    pairs = {
+        a + b: program.define(
+            f"pair_{a}{b}", exists(symbol(b) & previous(symbol(a)) & ~program.answering)
+        )
+        for a in symbols
+        for b in symbols
+        if a != b
+    }
+    for a in symbols:
+        starts = BAR & previous(symbol(a))
+        follows = [symbol(b) & pairs[a + b] for b in symbols if b != a]
+        program.allow(a, any_of([starts, *follows]))
+    return program.build()
 
 
-@library_program("sort", "distinct letters, in alphabetical order", "cab|")
+@library_program("sort", "distinct letters, in alphabetical order", "cab|", draw_distinct)
 def sort(letters: int = 4) -> CraspProgram:
     """The next letter is the smallest of the input that is larger than this one.
 
     Letters of the input are distinct.
     """
     symbols = _letters(letters)
-    lines: dict[str, Expression] = {"reading": compare(count(SEPARATOR), "==", 0)}
-    for symbol in symbols:
-        lines[f"in_{symbol}"] = exists(every(q(symbol), Name("reading")))
-    for place, symbol in enumerate(symbols):
-        after: list[Expression] = []
-        for start, current in enumerate([SEPARATOR, *symbols[:place]]):
-            absent = [negation(Name(f"in_{between}")) for between in symbols[start:place]]
-            after.append(every(q(current), *absent))
-        lines[NEXT + symbol] = every(Name(f"in_{symbol}"), some(*after))
-    return program([*symbols, SEPARATOR], **lines)
+    program = CraspBuilder(symbols + SEPARATOR)
+    program.reading = count(BAR) == 0
+    inside = [
+        program.define(f"in_{letter}", exists(symbol(letter) & program.reading))
+        for letter in symbols
+    ]
+    for place, letter in enumerate(symbols):
+        smaller = [SEPARATOR, *symbols[:place]]
+        between = [_none(inside[start:place]) for start in range(len(smaller))]
+        before = [
+            all_of([symbol(current), *absent])
+            for current, absent in zip(smaller, between, strict=True)
+        ]
+        program.allow(letter, all_of([inside[place], ~program.reading, any_of(before)]))
+    return program.build()
 
 
-@library_program("first-occurrence", "the letter after the query's first occurrence", "cabcab|a")
+@library_program(
+    "first-occurrence", "the letter after the query's first occurrence", "cabcab|a", draw_query
+)
 def first_occurrence(letters: int = 3) -> CraspProgram:
     """Mark where each letter occurs first; what follows there answers the query.
 
@@ -159,20 +208,23 @@ def first_occurrence(letters: int = 3) -> CraspProgram:
     follows the query's first occurrence in the word, and nothing if there is none.
     """
     symbols = _letters(letters)
-    lines: dict[str, Expression] = {
-        f"first_{symbol}": every(q(symbol), compare(count(symbol), "==", 1)) for symbol in symbols
+    program = CraspBuilder(symbols + SEPARATOR)
+    first = {a: program.define(f"first_{a}", symbol(a) & (count(symbol(a)) == 1)) for a in symbols}
+    pairs = {
+        a + b: program.define(f"pair_{a}{b}", exists(symbol(b) & previous(first[a])))
+        for a in symbols
+        for b in symbols
     }
-    for first in symbols:
-        for second in symbols:
-            body = every(q(second), previous(Name(f"first_{first}")))
-            lines[f"pair_{first}{second}"] = exists(body)
-    lines["query"] = previous(q(SEPARATOR))
-    for symbol in symbols:
-        follows = [every(q(first), Name(f"pair_{first}{symbol}")) for first in symbols]
-        lines[NEXT + symbol] = every(Name("query"), some(*follows))
-    return program([*symbols, SEPARATOR], **lines)
+    program.query = previous(BAR)
+    for b in symbols:
+        program.allow(b, program.query & any_of(symbol(a) & pairs[a + b] for a in symbols))
+    return program.build()
 
 
-def _letters(letters: int) -> list[str]:
+def _letters(letters: int) -> str:
     check_range("letters", letters, 2, len(ascii_lowercase))
-    return list(ascii_lowercase[:letters])
+    return ascii_lowercase[:letters]
+
+
+def _none(booleans: Sequence[Boolean]) -> list[Boolean]:
+    return [~each for each in booleans]

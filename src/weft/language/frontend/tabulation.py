@@ -22,6 +22,7 @@ from weft.language.expressions import (
     Failure,
     Read,
     evaluate,
+    evaluate_or_fail,
     read_nodes,
 )
 from weft.language.frontend import purity
@@ -201,7 +202,7 @@ def _as_function(
         memo: dict[int, Any] = {}
         if any(bool(evaluate(test, state, memo)) is not held for test, held in path):
             raise Failure
-        return inputs.run(code, [_value_or_failed(value, state, memo) for value in values])
+        return inputs.run(code, [evaluate_or_fail(value, state, memo) for value in values])
 
     if _count(machine, below) <= LIMIT:
         arguments: tuple[Expression, ...] = tuple(below)
@@ -216,13 +217,6 @@ def _as_function(
     if not arguments and not table.fails:
         return machine.make.constant(table.values[0])
     return machine.computed(result)
-
-
-def _value_or_failed(node: Expression, state: dict[str, Any], memo: dict[int, Any]) -> Any:
-    try:
-        return evaluate(node, state, memo)
-    except Exception:
-        return FAILED
 
 
 def _count(machine: SymbolicMachine, nodes: list[Read]) -> int:

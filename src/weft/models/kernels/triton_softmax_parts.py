@@ -37,12 +37,12 @@ def _fitting(configs: Sequence[Any], arguments: dict[str, Any], **_: Any) -> lis
     """The configs worth trying: small tiles for wide heads and float32, one for little work."""
     query: Tensor = arguments["Q"]
     sizes = [config.kwargs["ROWS"] * config.kwargs["COLS"] for config in configs]
-    most = max(sizes)
+    largest = max(sizes)
     if query.element_size() == 4:
-        most = min(sizes)
+        largest = min(sizes)
     elif query.shape[-1] > 64:
-        most = max(min(sizes), 64 * 64)
-    fitting = [config for config, size in zip(configs, sizes, strict=True) if size <= most]
+        largest = max(min(sizes), 64 * 64)
+    fitting = [config for config, size in zip(configs, sizes, strict=True) if size <= largest]
     return fitting if bucket_of(query) else fitting[:1]
 
 

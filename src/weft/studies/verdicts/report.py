@@ -13,11 +13,11 @@ from weft.studies.plotting import (
     METHODS,
     REFERENCE_MARKER,
     add_legend,
-    averaged,
     axis_label,
     binned,
     draw_line,
     draw_points,
+    estimate,
     panels,
     percent_axis,
     save,
@@ -197,7 +197,7 @@ def by_split(
             for subject, stages in subjects.items():
                 top = bottom
                 for name, seeds in sorted(stages.items(), key=lambda s: list(METHODS).index(s[0])):
-                    mean, interval = averaged([stage.shares[split] for stage in seeds])
+                    mean, interval = estimate([stage.shares[split] for stage in seeds])
                     draw_points(panel, bottom, mean, interval, METHODS[name])
                     if split in seeds[0].reference:
                         panel.plot([seeds[0].reference[split]], [bottom], **REFERENCE_MARKER)

@@ -33,7 +33,7 @@ FORMS = "a split as in train, a task's as in addition(digits=3):train, length<=2
 
 
 def split_inputs(
-    program: Program, name: str, written: str, *, size: int, testing: bool = False, seed: int = 0
+    program: Program, name: str, written: str, *, size: int, testing: bool = False
 ) -> list[str | Sequence[Any]]:
     """The inputs that a split stands for.
 
@@ -43,7 +43,6 @@ def split_inputs(
         written: the split; see this module.
         size: how many inputs to draw.
         testing: whether to draw a test set.
-        seed: another seed draws other inputs.
 
     Example:
         >>> import weft
@@ -56,12 +55,12 @@ def split_inputs(
         return list(read_input_file(Path(text)))
     by_length = LENGTH.fullmatch(text)
     if by_length is not None:
-        return _sampled(program, by_length, size, seed)
+        return _sampled(program, by_length, size)
     named = NAMED.fullmatch(text)
     if named is None:
         raise WeftError(f"'{written}' is not a split", remedy=f"Give {FORMS}")
     chosen = _task(name, named["task"], named["arguments"], written)
-    return list(_drawn(chosen, named["split"], size, testing, seed))
+    return list(_drawn(chosen, named["split"], size, testing))
 
 
 def _task(name: str, wanted: str | None, arguments: str | None, written: str) -> Task:
@@ -83,20 +82,18 @@ def _parameters(arguments: str, written: str) -> dict[str, Any]:
     return parameters
 
 
-def _drawn(
-    chosen: Task, split: str, size: int, testing: bool, seed: int
-) -> Sequence[str | Sequence[Any]]:
+def _drawn(chosen: Task, split: str, size: int, testing: bool) -> Sequence[str | Sequence[Any]]:
     """Questions of a task as text, or as a program's tokens; all of them if they were published."""
     chosen.check_split(split)
     if isinstance(chosen, Scan):
         return list(dict.fromkeys(getattr(chosen.commands, split)))
-    batch = chosen.test_set(split, size) if testing else chosen.batch(split, seed, 0, size)
+    batch = chosen.test_set(split, size) if testing else chosen.batch(split, 0, 0, size)
     return chosen.asked(batch)
 
 
-def _sampled(program: Program, by: re.Match[str], size: int, seed: int) -> list[Sequence[Any]]:
+def _sampled(program: Program, by: re.Match[str], size: int) -> list[Sequence[Any]]:
     low = int(by["low"] or 1)
     high = int(by["max"] or by["high"] or low)
     if not 1 <= low <= high:
         raise WeftError(f"no input has '{by[0]}'", remedy="Give lengths from 1, as in length=3..20")
-    return list(random_inputs(program, random.Random(seed), size, low, high))
+    return list(random_inputs(program, random.Random(0), size, low, high))

@@ -28,6 +28,8 @@ from weft.theory.minimal.minimise import (
 from weft.theory.minimal.observation import all_rules, fired_resets
 from weft.theory.minimal.shortening import kept_apart
 
+EXAMPLES = 5
+"""Of wrong answers, in JSON."""
 MAX_COUNTED = 1_000_000
 """Rules of a program are counted up to this many; beyond, the cell is empty."""
 
@@ -165,7 +167,7 @@ class Prediction:
         parts += self.warnings()
         return "\n\n".join(parts)
 
-    def as_json(self, examples: int = 5) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         """The report as plain values, with some examples of wrong answers."""
         minimal = self.minimal
         variables, name = minimal.original.variables, minimal.original.vocabulary.name
@@ -184,10 +186,10 @@ class Prediction:
                 "reading": minimal.reading if minimal.order else None,
             },
             "kept": [rule.show(variables) for rule in minimal.rules],
-            "tests": [self._test_as_json(test, g, examples) for test, g in self.tests],
+            "tests": [self._test_as_json(test, g) for test, g in self.tests],
         }
 
-    def _test_as_json(self, test: str, g: Generalisation, examples: int) -> dict[str, Any]:
+    def _test_as_json(self, test: str, g: Generalisation) -> dict[str, Any]:
         variables = self.minimal.original.variables
         show = self.minimal.original.vocabulary.show
         return {
@@ -212,7 +214,7 @@ class Prediction:
                     "expected": each.expected,
                     "reason": each.reason,
                 }
-                for each in islice((o for o in g.outcomes if o.ending != "right"), examples)
+                for each in islice((o for o in g.outcomes if o.ending != "right"), EXAMPLES)
             ],
         }
 

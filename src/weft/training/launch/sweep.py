@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from weft.config import override
-from weft.errors import Interrupted, WeftError, did_you_mean
+from weft.errors import Interrupted, WeftError, check_known
 from weft.files import read_text, reason
 from weft.training.callbacks import GOOD
 from weft.training.config import TrainingConfig
@@ -58,9 +58,7 @@ def read_sweep(path: Path) -> list[Cell]:
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise WeftError(f"{path} is not TOML: {reason(error)}", remedy="Correct it") from None
     for key in values:
-        if key not in PARTS:
-            remedy = did_you_mean(key, list(PARTS)).capitalize()
-            raise WeftError(f"{path} has an unknown part '{key}'", remedy=remedy)
+        check_known(key, PARTS, f"{path} has an unknown part '{key}'")
     if not isinstance(values.get("task"), str):
         raise WeftError(
             f"{path} names no task", remedy='Write task = "parity", for example, at the top'

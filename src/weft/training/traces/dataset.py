@@ -20,6 +20,7 @@ content. Equal states are in the same part, so each part can be merged on its ow
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -27,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.lib.format import open_memmap
+from numpy.lib.format import write_array_header_1_0
 from numpy.typing import NDArray
 
 from weft.config import require
@@ -56,7 +57,8 @@ PART_BITS = 4
 PARTS = 1 << PART_BITS
 FORMAT = 1
 AGAIN = "Extract the traces again"
-ARRAYS = ("states", "averages", "after", "counts")
+ARRAYS = {"states": np.int32, "averages": np.float64, "after": np.int32, "counts": np.int64}
+"""The arrays of a folder, with their types."""
 
 
 @dataclass(frozen=True)
@@ -203,62 +205,36 @@ def extract(
     with tempfile.TemporaryDirectory(dir=folder.parent) as aside:
         counter = TraceCounter(program, Path(aside), limit)
         counter.run(inputs)
-        total = _merge_parts(counter, Path(aside))
         with replaced(folder) as scratch:
             scratch.mkdir()
-            _write(counter, Path(aside), scratch, total)
+            total = _write(counter, Path(aside), scratch)
             write_json(scratch / "traces.json", _described(program, name, counter.inputs, total))
     return load(folder, program)
 
 
-def _merge_parts(counter: TraceCounter, aside: Path) -> int:
-    """Write each part again, merged; returns the total number of states."""
+def _write(counter: TraceCounter, aside: Path, folder: Path) -> int:
+    """Write the arrays, part by part; returns the number of states."""
     total = 0
-    for number, (rows, counts) in enumerate(counter.parts()):
-        np.save(aside / f"rows-{number:03d}.npy", rows)
-        np.save(aside / f"counts-{number:03d}.npy", counts)
+    for rows, counts in counter.parts():
+        arrays = (*counter.unpack(rows), counts)
+        for (name, kind), array in zip(ARRAYS.items(), arrays, strict=True):
+            with (aside / name).open("ab") as file:
+                file.write(array.astype(kind).tobytes())
         total += len(rows)
+    widths = {"averages": (len(counter.averaging),), "counts": ()}
+    for name, kind in ARRAYS.items():
+        shape = (total, *widths.get(name, (len(counter.program.variables),)))
+        described = {"descr": np.dtype(kind).str, "fortran_order": False, "shape": shape}
+        with (folder / f"{name}.npy").open("wb") as file, (aside / name).open("rb") as body:
+            write_array_header_1_0(file, described)
+            shutil.copyfileobj(body, file)
     return total
-
-
-def _write(counter: TraceCounter, aside: Path, folder: Path, total: int) -> None:
-    """Write the arrays, part by part."""
-    width = len(counter.program.variables)
-    shapes: dict[str, tuple[int, ...]] = {
-        "states": (total, width),
-        "averages": (total, len(counter.averaging)),
-        "after": (total, width),
-        "counts": (total,),
-    }
-    kinds = {"states": np.int32, "averages": np.float64, "after": np.int32, "counts": np.int64}
-    files = {name: _array(folder / f"{name}.npy", kinds[name], shapes[name]) for name in ARRAYS}
-    start = 0
-    for path in sorted(aside.glob("rows-*.npy")):
-        rows = np.load(path)
-        states, averages, after = counter.unpack(rows)
-        counts = np.load(path.with_name(path.name.replace("rows", "counts")))
-        span = slice(start, start + len(rows))
-        for name, part in zip(ARRAYS, (states, averages, after, counts), strict=True):
-            files[name][span] = part
-        start += len(rows)
-    for name, array in files.items():
-        if array.size:
-            array.flush()  # type: ignore[attr-defined]
-        else:
-            np.save(folder / f"{name}.npy", array)
-
-
-def _array(path: Path, kind: Any, shape: tuple[int, ...]) -> Array:
-    """An array on disk; in memory if it is empty, which cannot be mapped."""
-    if 0 in shape:
-        return np.zeros(shape, kind)
-    return open_memmap(path, mode="w+", dtype=kind, shape=shape)
 
 
 def _described(program: Program, name: str, inputs: int, states: int) -> dict[str, Any]:
     variables = [
-        {"name": one.name, "codes": len(one), "head": one.is_head}
-        for one in program.variables.values()
+        {"name": variable.name, "codes": len(variable), "head": variable.is_head}
+        for variable in program.variables.values()
     ]
     return {
         "format": FORMAT,
@@ -284,7 +260,7 @@ def load(folder: str | Path, program: Program | type[Program]) -> TraceSet:
                 subject=program.name,
                 remedy=AGAIN,
             )
-    states, averages, after, counts = (_read(folder / f"{one}.npy") for one in ARRAYS)
+    states, averages, after, counts = (_read(folder / f"{name}.npy") for name in ARRAYS)
     distinct = StateSet(program.variables, states, counts)
     return TraceSet(program, distinct, averages, after, stored["inputs"])
 

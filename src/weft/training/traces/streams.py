@@ -37,7 +37,7 @@ from weft.models.init import initialise, normal
 from weft.tasks import Batch, Task
 from weft.training.config import TrainingConfig, refuse
 from weft.training.data import Tensors, drawn, tensors_of
-from weft.training.distributed import Group
+from weft.training.distributed import ALONE, Group
 from weft.training.learner import IGNORED, Learner, autocast
 from weft.training.program_task import ProgramTask
 from weft.training.supervision import model_of, program_of
@@ -111,13 +111,13 @@ def _positions(run: BatchRun, layer: int, lengths: Array) -> tuple[Array, Array]
 
 
 def with_traces(
-    task: ProgramTask, batch: Batch, model: TransformerConfig, group: Group | None = None
+    task: ProgramTask, batch: Batch, model: TransformerConfig, group: Group = ALONE
 ) -> TracedTensors:
     """A batch as tensors with the program's traces, or one process's share of it."""
     plain = tensors_of(batch, model, group)
     traces = batch_traces(task, batch)
     code_count = int((traces.after >= 0).sum() + (traces.fetched >= 0).sum())
-    share = slice(None) if group is None else slice(group.rank, None, group.size)
+    share = slice(group.rank, None, group.size)
     return TracedTensors(
         **{entry.name: getattr(plain, entry.name) for entry in fields(plain)},
         after=torch.from_numpy(traces.after[:, share].copy()),
@@ -151,7 +151,7 @@ class StreamLearner(Learner):
         traced: ProgramTask,
         classes: Int[Tensor, " codes"],
         device: torch.device,
-        group: Group | None = None,
+        group: Group = ALONE,
     ) -> None:
         """`classes` has the task's class for each code of the program's output."""
         program = traced.program
@@ -232,7 +232,7 @@ class StreamLearner(Learner):
 
 
 def stream_learner(
-    config: TrainingConfig, task: Task, device: torch.device, group: Group | None = None
+    config: TrainingConfig, task: Task, device: torch.device, group: Group = ALONE
 ) -> StreamLearner:
     """Initialise a model that should follow the config's program on a task."""
     traced = traced_task(config, task)

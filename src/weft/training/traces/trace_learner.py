@@ -10,28 +10,39 @@ as a CUDA graph.
 An L1 penalty makes weights sparse, so that units that are not needed vanish:
 
     objective  =  loss + l1 * (sum of the absolute values of all weights and biases of f)
+
+The model is an otherwise compiled Transformer. Embeddings, positions, attention, unembedding and
+halting come from level 0, where every variable has its own dimensions of the residual stream, and
+stay frozen. The feed-forward is free: the config sets `model.hidden` and `model.activation`. The
+model runs at most as many layers as the program takes for the deepest test, so a model that never
+halts stops there. Between layers the residual stream stays as the feed-forward leaves it, as in the
+paper's experiments; with `supervision.round_between_layers`, every variable is set to its nearest
+value.
 """
 
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
 
 from weft.errors import WeftError
+from weft.models.config import TransformerConfig
 from weft.models.factory import Model
 from weft.models.feed_forward import FeedForward
 from weft.models.init import normal
+from weft.models.slots import round_stream
+from weft.models.transformer import Transformer
 from weft.tasks import Task
 from weft.training.config import TrainingConfig, refuse
-from weft.training.distributed import Group
+from weft.training.distributed import ALONE, Group
 from weft.training.learner import Learner
 from weft.training.program_task import ProgramTask
 from weft.training.traces.dataset import TraceSet, collect
-from weft.training.traces.trained_feed_forward import feed_forward_of, placed
 from weft.training.traces.vectors import VectorPairs
 
 if TYPE_CHECKING:
@@ -39,6 +50,9 @@ if TYPE_CHECKING:
 
 FIRST_STATES = 4096
 """Number of states on which the initial loss is measured."""
+HIDDEN = (128, 128)
+CONFIGURABLE = ("hidden", "activation")
+"""What a config may set about the model; the program determines the rest."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +75,7 @@ class TraceLearner(Learner):
         model: Model,
         pairs: VectorPairs,
         device: torch.device,
-        group: Group | None = None,
+        group: Group = ALONE,
     ) -> None:
         super().__init__(config, model, device, group)
         self.pairs = pairs
@@ -99,7 +113,7 @@ class TraceLearner(Learner):
 
 
 def trace_learner(
-    config: TrainingConfig, task: Task, device: torch.device, group: Group | None = None
+    config: TrainingConfig, task: Task, device: torch.device, group: Group = ALONE
 ) -> TraceLearner:
     """Trace the program, compile it, and initialise the feed-forward to train."""
     assert isinstance(task, ProgramTask)
@@ -153,8 +167,8 @@ def traces_of(config: TrainingConfig, task: ProgramTask) -> TraceSet:
     return collect(task.program, task.inputs(config.seed, config.supervision.examples))
 
 
-def _check(config: TrainingConfig, group: Group | None) -> None:
-    if group is not None and group.size > 1:
+def _check(config: TrainingConfig, group: Group) -> None:
+    if group.size > 1:
         raise WeftError(
             "supervision by traces runs in one process",
             remedy="Start it without torchrun; its batches are small",
@@ -164,3 +178,46 @@ def _check(config: TrainingConfig, group: Group | None) -> None:
             "compiled attention is exact in float32 only",
             "Leave bf16 out; `tf32` and `cuda_graphs` speed up steps on a GPU",
         )
+
+
+# The model
+
+
+def placed_config(config: TrainingConfig, task: Task) -> TransformerConfig:
+    """The config of the compiled model with the feed-forward that a run asks for."""
+    assert isinstance(task, ProgramTask)
+    for key in config.model:
+        if key not in CONFIGURABLE:
+            allowed = " or ".join(f"model.{name}" for name in CONFIGURABLE)
+            refuse(
+                f"'model.{key}' is determined by the program",
+                f"With supervision by traces, set {allowed}",
+            )
+    compiled = task.compiled.model.config
+    return replace(
+        compiled,
+        hidden=tuple(config.model.get("hidden", HIDDEN)),
+        activation=config.model.get("activation", "relu"),
+        loops=min(compiled.loops, max(1, task.extent[1])),
+    )
+
+
+def placed(config: TrainingConfig, task: Task) -> Transformer:
+    """The compiled model with a zero feed-forward of its own, the only part to be trained."""
+    assert isinstance(task, ProgramTask)
+    compiled, shape = task.compiled.model, placed_config(config, task)
+    rounds = config.supervision.round_between_layers
+    rounding = partial(round_stream, layout=compiled.layout) if rounds else None
+    model = Transformer(shape, between_layers=rounding)
+    weights = {k: v for k, v in compiled.state_dict().items() if ".feed_forward." not in k}
+    model.load_state_dict(weights, strict=False)
+    model.requires_grad_(False)
+    feed_forward_of(model).requires_grad_(True)
+    return model
+
+
+def feed_forward_of(model: Model) -> FeedForward:
+    """The feed-forward of a looped model."""
+    feed_forward = model.layers[0].feed_forward
+    assert isinstance(feed_forward, FeedForward)
+    return feed_forward
