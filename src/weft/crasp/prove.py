@@ -5,15 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from weft.crasp.model_files import PROGRAM, read_crasp
 from weft.crasp.program import CraspProgram
 from weft.crasp.proof import CraspProof, verify
 from weft.errors import WeftError
 from weft.models.files import load_model, model_folder, read_description, record_verified
 from weft.models.text import TextFormat, TokenFormat
 from weft.models.transformer import Transformer
-
-PROGRAM = "program.crasp"
-"""The file of a model folder that holds the program."""
 
 
 def holds_crasp(folder: str | Path) -> bool:
@@ -52,14 +50,12 @@ def prove_folder(folder: str | Path, program: CraspProgram | None = None) -> Cra
     path = model_folder(folder)
     own = program is None
     if program is None:
-        from weft.crasp.parser import read
-
         if not (path / PROGRAM).is_file():
             raise WeftError(
                 f"{path} has no {PROGRAM}",
                 remedy="Give a folder that `weft crasp compile` wrote, or a program with it",
             )
-        program = read(path / PROGRAM)
+        program = read_crasp(path)
     model, description = load_model(path), read_description(path)
     if not isinstance(model, Transformer):
         reason = "the model is not a Transformer"

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
+from evaluate_functions import evaluate
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-sys.path.insert(0, str(Path(__file__).parent))
-from evaluate import evaluate
 from strategies import programs, words
 
 from weft.crasp import (

@@ -21,9 +21,12 @@ from fractions import Fraction
 from functools import reduce
 
 import numpy as np
+from numpy.typing import NDArray
 
 from weft.crasp.proof.diagrams import Diagrams, Function, Integers, Leaf, Numbers, Scaled
 from weft.proofs.rounding import PRECISIONS, Precision, grid, is_power_of_two
+
+Booleans = NDArray[np.bool_]
 
 SLACK = 1 + 1e-9
 """Bounds are computed in float64; this covers their own rounding."""
@@ -130,40 +133,51 @@ class Arithmetic:
         inherited = sum((abs(weight) * value.error for weight, value in terms), self.exact)
         if len(terms) == 1 and not bias and is_power_of_two(terms[0][0]):
             return inherited
-        if self._sums_exactly(terms, bias):
+        exact = self._sums_exactly(terms, bias)
+        if exact.all():
             return inherited
         sizes = [abs(weight) * (self.size(value) + value.error) for weight, value in terms]
         size = sum(sizes, np.full(len(self.exact), abs(bias)))
         rounding = self._roundings(len(terms) + (bias != 0) + 1)
-        return (inherited + rounding * size) * SLACK
+        return np.where(exact, inherited, (inherited + rounding * size) * SLACK)
 
     def _roundings(self, count: int) -> float:
         """The relative error of so many operations of a sum."""
         return count * self.accumulated * SLACK + (STORES * self.stored if self.is_wide else 0.0)
 
-    def _sums_exactly(self, terms: list[tuple[float, Known]], bias: float) -> bool:
+    def _sums_exactly(self, terms: list[tuple[float, Known]], bias: float) -> Booleans:
+        """At which positions no product and no partial sum is rounded."""
+        here = np.ones(len(self.exact), bool)
+        for _, value in terms:
+            here &= (value.error == 0) & self._has_constants(value.function)
+        if not here.any():
+            return here
         lowest, size = int(grid(np.array([bias]))[0]), abs(bias)
         for weight, value in terms:
-            if not value.is_exact:
-                return False
-            constants = self._constants(value.function)
-            if constants is None:
-                return False
-            products = constants * weight  # exact, or not a number of the format anyway
-            if (products / weight != constants).any():
-                return False
+            constants = self._constants(value.function, here)
+            products = constants * weight
+            if (products / weight != constants).any():  # it needs more digits than float64 has
+                return here & False
             lowest = min(lowest, int(grid(products).min()))
             size += float(np.abs(products).max())
-        return size == 0 or size <= 2.0 ** (lowest + self.precision.bits)
+        fits = size == 0 or size <= 2.0 ** (lowest + self.precision.bits)
+        return here & fits
 
-    def _constants(self, function: Function) -> Numbers | None:
-        """The constants of a function without totals, if they are numbers of the format."""
-        values = []
-        for leaf in self.diagrams.leaves_of(function):
-            if leaf.total is not None or Fraction(float(leaf.constant)) != leaf.constant:
-                return None
-            values.append(float(leaf.constant))
-        return np.array(values)
+    def _has_constants(self, function: Function) -> Booleans:
+        """At which positions all leaves are constants."""
+        roots, places = function.distinct
+        make = self.diagrams
+        constant = [
+            all(make.items[leaf].total is None for leaf in make.leaves(root))  # type: ignore[union-attr]
+            for root in roots.tolist()
+        ]
+        return np.array(constant)[places]
+
+    def _constants(self, function: Function, here: Booleans) -> Numbers:
+        """The constants of all leaves at some positions."""
+        make = self.diagrams
+        leaves = {leaf for root in np.unique(function.roots[here]) for leaf in make.leaves(root)}
+        return np.array([float(make.items[leaf].constant) for leaf in leaves])  # type: ignore[union-attr]
 
     def size(self, value: Known) -> Numbers:
         """The largest absolute value at each position, in real numbers."""

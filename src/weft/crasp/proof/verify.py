@@ -25,6 +25,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import torch
 
 from weft.crasp.program import CraspProgram
 from weft.crasp.proof.counterexample import Counterexample, aim_at, find_word
@@ -59,6 +60,9 @@ SIZES = (
 
 MAX_PATHS = 5_000
 """How many ways in which two functions may differ are looked at."""
+
+MAX_SHORTER = 8
+"""How many shorter lengths are tried if the proof does not go through."""
 
 NEAR = 0.45
 """How far a count may be from an integer if only the tests on the way show that."""
@@ -126,7 +130,8 @@ def prove(model: Transformer, program: CraspProgram, *, search: bool = True) -> 
     Args:
         model: the model, as it was compiled or loaded.
         program: what it should compute.
-        search: whether to look for a counterexample if the proof does not go through.
+        search: if the proof does not go through, whether to look for a counterexample, and for the
+            length up to which it does.
     """
     began = time.perf_counter()
     proving = _Proving(model, program)
@@ -136,11 +141,10 @@ def prove(model: Transformer, program: CraspProgram, *, search: bool = True) -> 
             proving.run()
     except Unproved as unproved:
         reason = proving.explain(str(unproved))
-        proved_to = proving.shorter()
+    if reason and search:
+        shown, proved_to = proving.counterexample(), proving.shorter()
         if proved_to is not None:
             reason += f"; proved for words of up to {proved_to:,} symbols"
-    if reason and search:
-        shown = proving.counterexample()
     verdict: Verdict = "proved" if not reason else "wrong" if shown else "undecided"
     unclear = proving.first_unclear()
     return CraspProof(
@@ -346,17 +350,20 @@ class _Proving:
         )
 
     def shorter(self) -> int | None:
-        """Up to which shorter length the proof goes through, if a comparison is the reason."""
-        unclear = self.first_unclear()
-        if unclear is None or unclear.position < 1 or unclear.position > self.longest:
-            return None
-        shorter = _Proving(self.model, self.program, unclear.position - 1)
-        try:
-            with deep_recursion():
-                shorter.run()
-        except Unproved:
-            return None
-        return shorter.longest
+        """Up to which shorter length the proof goes through, if comparisons are the reason."""
+        proving = self
+        for _ in range(MAX_SHORTER):
+            unclear = proving.first_unclear()
+            if unclear is None or not 1 <= unclear.position <= proving.longest:
+                return None
+            proving = _Proving(self.model, self.program, unclear.position - 1)
+            try:
+                with deep_recursion():
+                    proving.run()
+            except Unproved:
+                continue
+            return proving.longest
+        return None
 
     def counterexample(self) -> Counterexample | None:
         """A word that was run, and on which the model and the program differ."""
@@ -495,9 +502,14 @@ def check_layout(layout: Layout | None, config: TransformerConfig, program: Cras
 
 
 def read_tensors(model: Transformer) -> dict[str, Array]:
-    """The weights in float64, all of the config's number format."""
+    """The weights in float64: those of the config, all of its number format."""
+    tensors = model.state_dict()
+    with torch.device("meta"):  # no memory
+        wanted = Transformer(model.config).state_dict()
+    if {n: t.shape for n, t in tensors.items()} != {n: t.shape for n, t in wanted.items()}:
+        raise Unproved("the model has other weights than its config asks for")
     result: dict[str, Array] = {}
-    for name, tensor in model.state_dict().items():
+    for name, tensor in tensors.items():
         if tensor.dtype != DTYPES[model.config.dtype]:
             raise Unproved(f"{name} is {tensor.dtype}, the config says {model.config.dtype}")
         result[name] = tensor.double().cpu().numpy()
