@@ -37,6 +37,7 @@ from weft.crasp import (
 from weft.crasp.batched import run_batch
 from weft.crasp.construction import CompiledCrasp, _compile, compile_crasp, longest_length
 from weft.crasp.expressions import Expression
+from weft.crasp.limit_construction import construct
 from weft.errors import WeftError
 from weft.models.generation import generate
 from weft.weights.precision import format_of
@@ -183,8 +184,8 @@ def test_lengths_that_a_format_cannot_tell_apart_are_refused() -> None:
             compile_crasp(dyck, max_length=longest + 1, dtype=dtype)
     with pytest.raises(WeftError, match=r"of 3 symbols\. Use float32 or float64"):
         compile_crasp(library.load("sorted-blocks"), max_length=3, dtype="bfloat16")
-    assert 1000 < longest_length(compile_crasp(dyck).limit, format_of("float32")) < 5000
-    assert longest_length(compile_crasp(dyck).limit, format_of("float64")) > 1_000_000
+    assert 1000 < longest_length(construct(dyck), format_of("float32")) < 5000
+    assert longest_length(construct(dyck), format_of("float64")) > 1_000_000
 
 
 def test_at_its_longest_length_a_comparison_is_still_exact() -> None:

@@ -18,9 +18,9 @@ Forms differ in where the scores of local heads come from:
 
 Rounding. The averages of a uniform head are sums of up to n weights, each 1 / (i + 1) up to
 rounding. Equal numbers add up with a relative error of at most (n + 1) / 2 u in any order, u the
-unit roundoff: the k-th partial sum is k weights, and rounded once. `rounding_error` bounds what a
-comparison makes of this; a length for which the bound exceeds the margin is refused. bfloat16 is
-accumulated in float32 and rounded when it is stored.
+unit roundoff: the k-th partial sum is k weights, and rounded once. `longest_length` bounds what
+comparisons and count lines make of this; longer inputs are refused. bfloat16 is accumulated in
+float32 and rounded when it is stored.
 """
 
 from __future__ import annotations
@@ -223,11 +223,14 @@ def _compile(
         from weft.crasp.layernorm import compile_layernorm
 
         return compile_layernorm(construction, max_length, format_)
-    limit = construction.limit
-    longest = longest_length(limit, format_)
+    longest = longest_length(construction, format_)
     if sound and max_length > longest:
         raise too_long(program, max_length, longest, format_)
-    slope = _slope(limit, max_length, format_) if sound else _power_of_two(2.0 * (max_length + 1))
+    slope = (
+        _slope(construction, max_length, format_)
+        if sound
+        else _power_of_two(2.0 * (max_length + 1))
+    )
     model = _emit(construction, max_length, format_, chosen, slope)
     return CompiledCrasp(
         program,
@@ -283,29 +286,36 @@ def too_long(program: CraspProgram, max_length: int, longest: int, format_: Form
 
 # Rounding
 
+HOPELESS = 1e9
+"""The error of averages over more positions than a format can add up."""
 
-def longest_length(limit: LimitTransformer, format_: Format) -> int:
-    """The largest length up to which every comparison's margin exceeds its rounding error."""
+
+def longest_length(construction: Construction, format_: Format) -> int:
+    """The largest length up to which no rounding error exceeds its margin.
+
+    A comparison must be decided, and a count line must be nearest to its count.
+    """
     low, high = 0, LONGEST
     while low < high:
         middle = (low + high + 1) // 2
-        if _slack(limit, middle, format_) > 0:
+        if _slack(construction, middle, format_) > 0:
             low = middle
         else:
             high = middle - 1
     return low
 
 
-def _slack(limit: LimitTransformer, length: int, format_: Format) -> float:
-    """The smallest difference of margin and rounding error of a unit that compares counts."""
+def _slack(construction: Construction, length: int, format_: Format) -> float:
+    """The smallest difference of margin and rounding error, over comparisons and count lines."""
     margin = 1 / (2 * (length + 1))
-    averages = _averages(limit)
+    limit = construction.limit
+    rounding = _Rounding(limit, length, format_)
     errors = [
-        rounding_error(limit, units.weights[row], units.biases[row], length, format_, averages)
-        for layer in limit.layers
-        for units in layer.hidden[:1]
-        for row in np.flatnonzero(compares_counts(limit, units))
+        rounding.of_line(construction.stream.lines[name]) for name in construction.form.counts
     ]
+    for layer in limit.layers:
+        compared = compares_counts(limit, layer.hidden[0])
+        errors += rounding.of_first(layer.hidden[0])[compared].tolist()
     return margin - max(errors, default=0.0)
 
 
@@ -316,62 +326,69 @@ def compares_counts(limit: LimitTransformer, units: HiddenUnits) -> NDArray[np.b
     return found
 
 
-@dataclass(frozen=True)
-class Averages:
-    """What a count dimension adds up: averages with coefficients.
+class _Rounding:
+    """Bounds on rounding errors at position `length`, before units are scaled.
 
-    Attributes:
-        coefficients: the sum of the coefficients, without their signs.
-        terms: how many averages there are.
+    There, `one` is 1 / (length + 1), and any other average at most 1.
     """
 
-    coefficients: float
-    terms: int
+    def __init__(self, limit: LimitTransformer, length: int, format_: Format) -> None:
+        self.limit, self.length, self.format = limit, length, format_
+        self.sizes, self.errors = self._averages()
 
+    def _averages(self) -> tuple[Matrix, Matrix]:
+        """By dimension, the size and the error of what uniform heads write to it."""
+        limit, width = self.limit, len(self.limit.dimensions)
+        sizes, terms = np.zeros(width), np.zeros(width, dtype=int)
+        begin = limit.embedding[-1] - limit.embedding[0] > 0.5
+        for layer in limit.layers:
+            for head in layer.heads:
+                if not head.phi:
+                    is_one = (head.value[~begin] == 0).all(axis=0)
+                    largest = np.where(is_one, 1 / (self.length + 1), 1.0)
+                    sizes += largest @ np.abs(head.output)
+                    terms += (head.output != 0).sum(axis=0)
+        relative = np.full(width, _mean_error(self.length, self.format))
+        for place in np.flatnonzero(terms > 1).tolist():
+            relative[place] += len(limit.layers) * _sum_error(int(terms[place]), self.format)
+        return sizes, sizes * relative
 
-def _averages(limit: LimitTransformer) -> list[Averages]:
-    """By dimension, the averages that uniform heads write to it."""
-    sums = np.zeros(len(limit.dimensions))
-    terms = np.zeros(len(limit.dimensions), dtype=int)
-    for layer in limit.layers:
-        for head in layer.heads:
-            if not head.phi:
-                sums += np.abs(head.output).sum(axis=0)
-                terms += (head.output != 0).sum(axis=0)
-    return [Averages(float(total), int(count)) for total, count in zip(sums, terms, strict=True)]
+    def of_first(self, units: HiddenUnits) -> Matrix:
+        """The errors of a first hidden layer, before its activations."""
+        is_count = np.array([kind == "count" for kind in self.limit.kinds])
+        return self._of_units(
+            units, np.where(is_count, self.sizes, 1.0), np.where(is_count, self.errors, 0.0)
+        )
 
+    def of_line(self, dimension: int) -> float:
+        """The error of a count line: of its averages, and of what units add to it."""
+        total = float(self.errors[dimension])
+        for layer in self.limit.layers:
+            weights = np.abs(layer.output[dimension])
+            if weights.any():
+                errors = self._of_last(layer)
+                count = int(np.count_nonzero(weights))
+                own = len(self.limit.layers) * _sum_error(count, self.format)
+                total += float(weights @ (errors + own * (1 + errors)))
+        return total
 
-def rounding_error(
-    limit: LimitTransformer,
-    weights: Matrix,
-    bias: float,
-    length: int,
-    format_: Format,
-    averages: Sequence[Averages],
-) -> float:
-    """A bound on the rounding error of a comparison at position `length`, before it is scaled.
+    def _of_last(self, layer: LimitLayer) -> Matrix:
+        """The errors of a last hidden layer; Heaviside units have none."""
+        errors = np.where(layer.hidden[0].heaviside, 0.0, self.of_first(layer.hidden[0]))
+        for units in layer.hidden[1:]:
+            inside = self._of_units(units, np.ones(len(errors)), errors)
+            errors = np.where(units.heaviside, 0.0, inside)
+        return errors
 
-    Args:
-        limit: the limit transformer.
-        weights: the unit's weights.
-        bias: its bias.
-        length: the number of symbols of an input.
-        format_: the number format.
-        averages: by dimension, what it adds up.
-    """
-    own = _sum_error(int(np.count_nonzero(weights)) + 1, format_)
-    total = own * abs(bias)
-    for place in np.flatnonzero(weights).tolist():
-        weight = abs(float(weights[place]))
-        if limit.kinds[place] == "boolean":
-            total += weight * own
-            continue
-        relative = _mean_error(length, format_)
-        if averages[place].terms > 1:
-            relative += len(limit.layers) * _sum_error(averages[place].terms, format_)
-        largest = 1 / (length + 1) if place == limit.one else averages[place].coefficients
-        total += weight * largest * (relative + own * (1 + relative))
-    return total
+    def _of_units(self, units: HiddenUnits, sizes: Matrix, errors: Matrix) -> Matrix:
+        """The errors of sums of numbers of some sizes, with errors of their own."""
+        weights = np.abs(units.weights)
+        accumulated, stored = _roundoffs(self.format)
+        own = ((weights != 0).sum(axis=1) + 3) * accumulated + 3 * stored
+        result: Matrix = weights @ errors + own * (
+            weights @ (sizes + errors) + np.abs(units.biases)
+        )
+        return result
 
 
 def _sum_error(terms: int, format_: Format) -> float:
@@ -384,7 +401,7 @@ def _mean_error(length: int, format_: Format) -> float:
     """The relative error of an average: of its sum, of its weights, and when it is stored."""
     accumulated, stored = _roundoffs(format_)
     summing = ((length + 1) / 2 + 4) * accumulated
-    return summing * 1.02 + 2 * stored if summing < 0.01 else math.inf
+    return summing * 1.02 + 2 * stored if summing < 0.01 else HOPELESS
 
 
 def _roundoffs(format_: Format) -> tuple[float, float]:
@@ -393,9 +410,9 @@ def _roundoffs(format_: Format) -> tuple[float, float]:
     return accumulated, format_.roundoff if format_.roundoff > accumulated else 0.0
 
 
-def _slope(limit: LimitTransformer, length: int, format_: Format) -> float:
+def _slope(construction: Construction, length: int, format_: Format) -> float:
     """The slope of the units that compare counts."""
-    return _power_of_two((0.5 + 4 * format_.roundoff) / _slack(limit, length, format_))
+    return _power_of_two((0.5 + 4 * format_.roundoff) / _slack(construction, length, format_))
 
 
 def _power_of_two(number: float) -> float:

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import product
 from typing import Any
 
@@ -154,13 +155,13 @@ def glue(
         node: _Cases(diagrams, symbols, node)
         for node in dict.fromkeys([*targets.values(), *(guard for _, guard, _ in gates)])
     }
-    two_levels = any(cases[node].first_level() == [] for node in targets.values()) or any(
+    two_levels = any(not cases[node].first_level for node in targets.values()) or any(
         case.forms for _, guard, _ in gates for case in cases[guard].positive
     )
     circuit = Circuit()
     for target, node in targets.items():
         given = cases[node]
-        options = given.second_level() if two_levels else given.first_level()
+        options = given.second_level() if two_levels else given.first_level
         circuit.write(target, min(options, key=lambda option: circuit.cost([option])))
     for target, guard, linear in gates:
         for total in _gated(cases[guard].positive, linear, two_levels):
@@ -225,6 +226,7 @@ class _Cases:
             found.append(Case(tuple(literals), tuple(forms)))
         return found
 
+    @cached_property
     def first_level(self) -> list[UnitSum]:
         """Sums of first-level units; empty if a case compares several forms."""
         sums = []
@@ -241,7 +243,7 @@ class _Cases:
     def second_level(self) -> list[UnitSum]:
         """Sums of second-level units."""
         sums = []
-        for total in self.first_level():
+        for total in self.first_level:
             if not total.terms:
                 sums.append(total)
             else:

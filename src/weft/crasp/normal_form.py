@@ -198,10 +198,17 @@ class NormalForm:
     def _names(self) -> dict[Node, str]:
         return {self.booleans[name]: name for name in reversed(list(self.booleans))}
 
+    @cached_property
+    def _descriptions(self) -> dict[Node, str]:
+        return dict(self._names)
+
     def describe(self, node: Node) -> str:
         """A function as text: the name of its line, or its cases."""
-        if node in self._names:
-            return self._names[node]
+        if node not in self._descriptions:
+            self._descriptions[node] = self._described(node)
+        return self._descriptions[node]
+
+    def _described(self, node: Node) -> str:
         if self.diagrams.step(node) is None:
             return str(self.diagrams.value(node)).lower()
         negated = self.diagrams.negate(node)

@@ -67,6 +67,7 @@ class Stream:
         self.dimensions: list[Dimension] = []
         self.lines: dict[str, int] = {}
         self._places: dict[Hashable, int] = {}
+        self._taken: set[str] = set()
         self._circuits = circuits
         self._add_tokens()
         self._add_lines()
@@ -78,9 +79,11 @@ class Stream:
 
     def _add(self, key: Hashable, name: str, kind: DimensionKind) -> int:
         if key not in self._places:
-            taken = {dimension.name for dimension in self.dimensions}
-            while name in taken or (name in self.form.program.kinds and name not in self.lines):
+            while name in self._taken or (
+                name in self.form.program.kinds and name not in self.lines
+            ):
                 name += "'"
+            self._taken.add(name)
             self._places[key] = len(self.dimensions)
             self.dimensions.append(Dimension(name, kind))
         return self._places[key]
