@@ -126,7 +126,7 @@ def syntax_error(source: Source, error: UnexpectedInput) -> WeftError:
             first[1] + len(first[0]),
             "Indent the line if it continues the one before",
         )
-    what = f"'{written}' stands" if written else "the line ends"
+    what = f"'{shown(written)}' stands" if written else "the line ends"
     return source.error(
         f"{what} where {_expectation(expected)} is expected",
         start,
@@ -227,7 +227,7 @@ def _remedy(text: str, written: str, start: int, expected: Set[str], closing: st
         return "Close the quotes"
     if "WORD" in expected:
         remedies = {"": "Write alphabet a b", ",": "Separate symbols by spaces"}
-        return remedies.get(written, f'Put the symbol in quotes: "{written}"')
+        return remedies.get(written, f'Put the symbol in quotes: "{shown(written)}"')
     if written.startswith('"'):
         return "Put Q_ before the symbol"
     if written.lower() in KEYWORDS and written not in KEYWORDS:
@@ -238,8 +238,8 @@ def _remedy(text: str, written: str, start: int, expected: Set[str], closing: st
         return "Write := to define a line"
     if STATEMENT in expected:
         return "Indent the line if it continues the one before"
-    if "COLON" in expected:
-        return "Write P ? C : D"
+    if "COLON" in expected or written in ("?", ":"):
+        return "A conditional is P ? C : D"
     if written == ")" and re.search(r"MOD\s*\([^()]*\Z", text[:start]):
         return "Write MOD(period, residue), as in MOD(3, 1)"
     if written in CLOSING.values() and EXPRESSION not in expected:
@@ -255,4 +255,12 @@ def _remedy(text: str, written: str, start: int, expected: Set[str], closing: st
     if OPERATOR in expected:
         close = f", or close with '{closing}'" if closing else ""
         return f"Write an operator between the two{close}"
-    return ""
+    if "NAME" in expected or "TITLE" in expected:
+        return "Write a name of letters, digits and underscores"
+    known = [word for terminal, word in WORDS.items() if terminal in expected]
+    return f"Write {known[0]}" if known else f"Remove '{shown(written)}', or begin a new line"
+
+
+def shown(written: str) -> str:
+    """Text as it can be printed on a terminal."""
+    return written if written.isprintable() else ascii(written)[1:-1]
