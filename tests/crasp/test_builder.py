@@ -98,8 +98,7 @@ def built(expression: Expression, lines: CraspBuilder) -> Any:
         case Subtract(left, right):
             return of(left) - of(right)
         case Comparison(operator, left, right):
-            one, other = of(left), of(right)
-            return COMPARE[operator](one, other)
+            return COMPARE[operator](of(left), of(right))
     raise AssertionError(expression)
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from rich.cells import cell_len
 from rich.text import Text
 
+from weft.crasp.diagnostics import shown
 from weft.crasp.program import NEXT, CraspProgram
 from weft.crasp.reference import CraspRun, allowed_next
 from weft.crasp.text import name_text
@@ -44,7 +45,7 @@ def render_run(program: CraspProgram, run: CraspRun, trace: bool, width: int) ->
         yield Text("")
     if program.next_symbols:
         allowed = allowed_next(program, run)[-1]
-        yield Text(f"next     {' '.join(map(_shown, allowed)) if allowed else STOP}", RESULT)
+        yield Text(f"next     {' '.join(map(shown, allowed)) if allowed else STOP}", RESULT)
     if not program.accepting.startswith(NEXT):
         yield Text(f"result   {'accepted' if run.accepted else 'rejected'}", RESULT)
 
@@ -52,7 +53,7 @@ def render_run(program: CraspProgram, run: CraspRun, trace: bool, width: int) ->
 def _rows(program: CraspProgram, run: CraspRun) -> Iterator[Row]:
     count = len(run.word) + 1
     yield Row("position", [str(i) for i in range(count)], [QUIET] * count)
-    yield Row("symbol", [BEGIN, *map(_shown, run.word)], [QUIET] + [RESULT] * (count - 1))
+    yield Row("symbol", [BEGIN, *map(shown, run.word)], [QUIET] + [RESULT] * (count - 1))
     for name, values in run.values.items():
         if program.kinds[name] == "count":
             yield Row(name_text(name), [str(value) for value in values], [COUNT] * count)
@@ -64,14 +65,9 @@ def _rows(program: CraspProgram, run: CraspRun) -> Iterator[Row]:
         yield Row("next", cells, [RESULT] * count)
 
 
-def _shown(symbol: str) -> str:
-    """A symbol as it can be printed on a terminal."""
-    return symbol if symbol.isprintable() else ascii(symbol)[1:-1]
-
-
 def _several(symbols: Sequence[str]) -> str:
     """The symbols that may come next, or how many if they do not fit a cell."""
-    text = " ".join(map(_shown, symbols)) or FALSE
+    text = " ".join(map(shown, symbols)) or FALSE
     return text if cell_len(text) <= MAX_CELL else f"{len(symbols)} symbols"
 
 

@@ -273,6 +273,7 @@ def _check_length(program: CraspProgram, max_length: int, form: PositionForm) ->
 
 
 def too_long(program: CraspProgram, max_length: int, longest: int, format_: Format) -> WeftError:
+    """The error for a length at which a number format cannot tell counts apart."""
     wider = [name for name, other in FORMATS.items() if other.roundoff < format_.roundoff]
     remedies = [f"compile for at most {longest:,} symbols"] if longest else []
     remedies += [f"use {' or '.join(wider)}"] if wider else []

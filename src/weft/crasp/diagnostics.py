@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Set
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from weft.crasp.program import KEYWORDS
@@ -106,10 +107,10 @@ def syntax_error(source: Source, error: UnexpectedInput) -> WeftError:
     if unquoted is not None:
         return unquoted
     end = start + (len(token) if token is not None and not ends else 1)
-    found = "" if ends else source.text[start:end]
+    written = "" if ends else source.text[start:end]
     opened = _open_bracket(source.text[:start])
     bracket = "" if opened is None else source.text[opened]
-    if opened is not None and (ends or found in {*CLOSING.values()} - {CLOSING[bracket]}):
+    if opened is not None and (ends or written in {*CLOSING.values()} - {CLOSING[bracket]}):
         return source.error(
             f"'{bracket}' is not closed", opened, opened + 1, f"Add '{CLOSING[bracket]}'"
         )
@@ -125,12 +126,12 @@ def syntax_error(source: Source, error: UnexpectedInput) -> WeftError:
             first[1] + len(first[0]),
             "Indent the line if it continues the one before",
         )
-    what = f"'{found}' stands" if found else "the line ends"
+    what = f"'{shown(written)}' stands" if written else "the line ends"
     return source.error(
         f"{what} where {_expectation(expected)} is expected",
         start,
         end,
-        _remedy(source.text, found, start, expected, CLOSING.get(bracket, "")),
+        _remedy(source.text, written, start, expected, CLOSING.get(bracket, "")),
     )
 
 
@@ -167,6 +168,16 @@ def _first_word(text: str) -> tuple[str, int]:
     begin = text.rfind("\n") + 1
     match = re.compile(r"\s*(\w*)").match(text, begin)
     return (match[1], match.start(1)) if match else ("", begin)
+
+
+def _similar_word(text: str, written: str, start: int) -> str:
+    """The word of the language that a misspelt one, or the one before it, is like."""
+    before = re.search(r"(\w+)\s*\Z", text[:start])
+    for word, likeness in ((written, 0.6), (before[1] if before else "", 0.8)):
+        near = get_close_matches(word, KEYWORDS, 1, likeness)
+        if near and len(word) >= 3 and word not in KEYWORDS:
+            return near[0]
+    return ""
 
 
 def _unquoted(source: Source, position: int) -> WeftError | None:
@@ -206,40 +217,50 @@ def _expectation(expected: Set[str]) -> str:
     return " or ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
 
 
-def _remedy(text: str, found: str, start: int, expected: Set[str], closing: str) -> str:
-    """What to write instead of what was found; `closing` would close the innermost bracket."""
-    following = text[start + len(found) :].lstrip()
+def _remedy(text: str, written: str, start: int, expected: Set[str], closing: str) -> str:
+    """What to write instead of what was written; `closing` would close the innermost bracket."""
+    following = text[start + len(written) :].lstrip()
     signs = (text[start : start + 2], text[start : start + 1])
-    if found and any(sign in INSTEAD for sign in signs):
+    if written and any(sign in INSTEAD for sign in signs):
         return f"Write '{next(INSTEAD[sign] for sign in signs if sign in INSTEAD)}'"
-    if found == '"':
+    if written == '"':
         return "Close the quotes"
     if "WORD" in expected:
         remedies = {"": "Write alphabet a b", ",": "Separate symbols by spaces"}
-        return remedies.get(found, f'Put the symbol in quotes: "{found}"')
-    if found.startswith('"'):
+        return remedies.get(written, f'Put the symbol in quotes: "{shown(written)}"')
+    if written.startswith('"'):
         return "Put Q_ before the symbol"
-    if found.lower() in KEYWORDS and found not in KEYWORDS:
-        return f"Write '{found.lower()}'"
+    if written.lower() in KEYWORDS and written not in KEYWORDS:
+        return f"Write '{written.lower()}'"
+    if similar := _similar_word(text, written, start):
+        return f"Did you mean '{similar}'?"
     if "_IS" in expected:
         return "Write := to define a line"
     if STATEMENT in expected:
         return "Indent the line if it continues the one before"
-    if "COLON" in expected:
-        return "Write P ? C : D"
-    if found == ")" and re.search(r"MOD\s*\([^()]*\Z", text[:start]):
+    if "COLON" in expected or written in ("?", ":"):
+        return "A conditional is P ? C : D"
+    if written == ")" and re.search(r"MOD\s*\([^()]*\Z", text[:start]):
         return "Write MOD(period, residue), as in MOD(3, 1)"
-    if found in CLOSING.values() and EXPRESSION not in expected:
+    if written in CLOSING.values() and EXPRESSION not in expected:
         return "Remove it, or open the bracket before"
-    if found in ("<", "<=", "==", "=", "!=", ">=", ">") and EXPRESSION not in expected:
+    if written in ("<", "<=", "==", "=", "!=", ">=", ">") and EXPRESSION not in expected:
         return "Join two comparisons by and: a < b and b < c"
-    if found in ("*", "/", "%", "^"):
+    if written in ("*", "/", "%", "^"):
         return "There are sums and differences only: write C + C for 2 C"
     if following.startswith(":=") and OPERATOR in expected:
-        return f"Begin a new line before '{found}'"
+        return f"Begin a new line before '{written}'"
     if EXPRESSION in expected:
         return "Write a Boolean such as Q_a, or a count such as # Q_a"
     if OPERATOR in expected:
         close = f", or close with '{closing}'" if closing else ""
         return f"Write an operator between the two{close}"
-    return ""
+    if "NAME" in expected or "TITLE" in expected:
+        return "Write a name of letters, digits and underscores"
+    known = [word for terminal, word in WORDS.items() if terminal in expected]
+    return f"Write {known[0]}" if known else f"Remove '{shown(written)}', or begin a new line"
+
+
+def shown(written: str) -> str:
+    """Text as it can be printed on a terminal."""
+    return written if written.isprintable() else ascii(written)[1:-1]

@@ -87,7 +87,7 @@ def parse(text: str, file: str = "") -> CraspProgram:
 
     source = Source(text, file)
     try:
-        tree: Any = _parser().parse(text)
+        tree: Any = read_grammar().parse(text)
     except UnexpectedInput as error:
         raise syntax_error(source, error) from None
     return _Reader(source).program(tree)
@@ -104,7 +104,8 @@ def read(path: str | Path) -> CraspProgram:
 
 
 @cache
-def _parser() -> Lark:
+def read_grammar() -> Lark:
+    """The parser of the grammar; it is made once."""
     from lark import Lark
 
     return Lark(
@@ -179,6 +180,8 @@ class _Reader:
         lines: dict[str, Line] = {}
         for node in statements:
             if node.data == "title":
+                if title:
+                    raise self.error("the program is named twice", node, "Leave one out")
                 title = _unquoted(_token(node))
             elif node.data == "alphabet":
                 if alphabet is not None:

@@ -184,7 +184,9 @@ class CraspProgram:
             self._check_parts(line)
             kinds[line.name] = kind_of(line.expression, kinds, names)
             if line.name.startswith(NEXT) and kinds[line.name] != "Boolean":
-                raise ExpressionError(f"'{line.name}' must be Boolean", line.expression)
+                raise ExpressionError(
+                    f"'{line.name}' must be Boolean", line.expression, "Compare it: C >= 1"
+                )
         if "Boolean" not in kinds.values():
             raise WeftError(
                 "it has no Boolean line, so it accepts nothing",
