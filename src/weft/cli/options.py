@@ -28,6 +28,12 @@ MAX_SEED = 2**63 - 1
 MAX_COLUMNS = 1000
 """Of a table that may be wider than the terminal."""
 
+
+def count_option(name: str, help: str, least: int = 1) -> Any:
+    """An option for a count, from `least` to `MAX_COUNT`."""
+    return typer.Option(name, min=least, max=MAX_COUNT, help=help)
+
+
 Name = Annotated[
     str,
     typer.Argument(
@@ -48,13 +54,7 @@ Jobs = Annotated[
     int, typer.Option("--jobs", min=1, max=MAX_JOBS, help="How many processes to run at a time.")
 ]
 Layers = Annotated[
-    int | None,
-    typer.Option(
-        "--layers",
-        min=0,
-        max=MAX_COUNT,
-        help="How many layers to run, if the program does not halt.",
-    ),
+    int | None, count_option("--layers", "How many layers to run, if the program does not halt.", 0)
 ]
 MaxLength = Annotated[
     int, typer.Option("--max-length", min=1, max=MAX_LENGTH, help="Maximum length of an input.")
