@@ -38,8 +38,8 @@ Name = Annotated[
     str,
     typer.Argument(
         metavar="PROGRAM",
-        help="A library name (see `weft list`) or path/file.py:Class; parameters in brackets, as "
-        "in 'parity-absolute(positions=128)'.",
+        help="A library name (see `weft list`), crasp:NAME (see `weft crasp list`), a .crasp file "
+        "or path/file.py:Class; parameters in brackets, as in 'parity-absolute(positions=128)'.",
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]

@@ -29,8 +29,9 @@ def run_command(
         str,
         typer.Argument(
             metavar="PROGRAM",
-            help="A library name (see `weft list`) or path/file.py:Class, with parameters in "
-            "brackets, as in 'parity-absolute(positions=128)'; or the folder of a model or a run.",
+            help="A library name (see `weft list`), crasp:NAME (see `weft crasp list`), a .crasp "
+            "file or path/file.py:Class, with parameters in brackets, as in "
+            "'parity-absolute(positions=128)'; or the folder of a model or a run.",
         ),
     ],
     given: Annotated[
