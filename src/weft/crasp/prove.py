@@ -63,7 +63,7 @@ def prove_folder(folder: str | Path, program: CraspProgram | None = None) -> Cra
     proof = prove(model, program)
     wrong = _wrong_claim(description.text, model, program)
     if proof.proved and wrong:
-        reason = f"the text format in config.json has another {wrong} than the program"
+        reason = f"in config.json, text.{wrong} is not that of the program"
         proof = replace(proof, verdict="undecided", reason=reason)
     if own:
         record_verified(path, f"{proof} ({proof.checked})")

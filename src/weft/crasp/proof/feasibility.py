@@ -58,16 +58,21 @@ def never_together(make: Diagrams, given: Sequence[Bound], positions: Integers) 
     sides = system.sides(positions)
     for _ in range(MAX_SEARCHES):
         left = np.flatnonzero(~excluded)
-        if not len(left):
+        if not len(left) or not _exclude_more(system, sides, left, excluded):
             break
-        certificate = system.certificate(sides[:, left[len(left) // 2]])
-        if certificate is None:
-            break
-        shown = certificate @ sides > 1e-6 * (1 + np.abs(certificate) @ np.abs(sides))
-        if not shown[~excluded].any():
-            break
-        excluded |= shown
     return excluded
+
+
+def _exclude_more(system: _System, sides: Numbers, left: Integers, excluded: Array) -> bool:
+    """Exclude more positions by a certificate for the first, the last or the middle one left."""
+    for position in dict.fromkeys((left[0], left[-1], left[len(left) // 2])):
+        certificate = system.certificate(sides[:, position])
+        if certificate is not None:
+            shown = certificate @ sides > 1e-6 * (1 + np.abs(certificate) @ np.abs(sides))
+            if (shown & ~excluded).any():
+                excluded |= shown
+                return True
+    return False
 
 
 @dataclass(frozen=True, eq=False)
