@@ -204,6 +204,6 @@ def positions_command(
     console = new_console()
     console.print(table)
     console.print(
-        "logits: standard deviation of the scores that positions add. Deviations from a function\n"
+        "logits: standard deviation of the scores that positions add. Deviations from a function "
         "of the distance, from the best period (beyond the range), from the best range, from both."
     )
