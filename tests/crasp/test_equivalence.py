@@ -78,12 +78,16 @@ def first_difference(
 
 @st.composite
 def variants(draw: st.DrawFn, program: CraspProgram) -> CraspProgram:
-    """A program with one part changed a little."""
+    """A program with one part changed a little, of a line that the last one uses."""
+    used = {program.lines[-1].name}
+    for line in reversed(program.lines):
+        if line.name in used:
+            used |= {part.name for part in walk(line.expression) if isinstance(part, Name)}
     parts = [
         (number, place)
         for number, line in enumerate(program.lines)
         for place, part in enumerate(walk(line.expression))
-        if not isinstance(part, (Name, Not, Add))
+        if line.name in used and not isinstance(part, (Name, Not, Add))
     ]
     assume(parts)
     number, place = draw(st.sampled_from(parts))
