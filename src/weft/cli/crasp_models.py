@@ -162,7 +162,7 @@ def positions_command(
     ],
     json: Json = False,
 ) -> None:
-    """Show how the heads of a model use learned absolute positions.
+    """Show how the heads of a model use learned positions.
 
     The products of the position table in every head are fitted by a function of the distance (phi),
     a period and a range. A deviation is the share of their variance that a fit leaves: 0 for a

@@ -50,7 +50,7 @@ def models_command(
     ] = 128,
     json: Json = False,
 ) -> None:
-    """List mechanisms and presets, or show entry.
+    """List mechanisms and presets, or show one.
 
     A mechanism is shown with its formula and parameters.
 
