@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import random
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,6 +23,7 @@ from weft.errors import WeftError
 from weft.models.slots import Layout
 from weft.models.transformer import Transformer
 from weft.proofs import Shown
+from weft.proofs.rounding import Array
 
 SHORT_WORDS = 400
 """How many short words are run."""
@@ -122,7 +123,7 @@ def compare(
     expected = run_batch(program, words)
     stream, logits = output.stream.double().numpy(), output.logits.double().numpy()
     places = np.arange(1, tokens.shape[1] + 1)
-    wrong: list[tuple[str, np.ndarray, np.ndarray, np.ndarray]] = []  # type: ignore[type-arg]
+    wrong: list[tuple[str, Array, Array, Array]] = []
     for name, kind, held in _held(model.stream_layout, program, stream):
         wanted = np.asarray(expected.values[name], np.float64)
         if kind == "count":
@@ -143,10 +144,8 @@ def compare(
 
 
 def _held(
-    layout: Layout | None,
-    program: CraspProgram,
-    stream: np.ndarray,  # type: ignore[type-arg]
-) -> Iterator[tuple[str, str, np.ndarray]]:  # type: ignore[type-arg]
+    layout: Layout | None, program: CraspProgram, stream: Array
+) -> Iterator[tuple[str, str, Array]]:
     """What the stream holds for each line."""
     for name, kind in program.kinds.items():
         if layout is not None and name in layout and layout[name].start < stream.shape[-1]:
@@ -154,12 +153,9 @@ def _held(
 
 
 def _outputs(
-    program: CraspProgram,
-    logits: np.ndarray,  # type: ignore[type-arg]
-    values: object,
-) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:  # type: ignore[type-arg]
+    program: CraspProgram, logits: Array, lines: Mapping[str, Array]
+) -> Iterator[tuple[str, Array, Array]]:
     """The decisions of the outputs, and what they should be."""
-    lines: dict[str, np.ndarray] = dict(values)  # type: ignore[call-overload, type-arg]
     if not program.next_symbols:
         if logits.shape[-1] == 2:
             accepted = logits.argmax(-1) == 1

@@ -509,7 +509,7 @@ class Diagrams:
 
     def _multiple(self, function: Function, grain: Fraction) -> Scaled:
         first = self._constant(int(function.roots[0]))
-        error = np.zeros(self.positions)
+        error: Numbers = np.zeros(self.positions)
         if grain == 0:
             none = np.zeros(self.positions, np.int64)
             return Scaled(None, 1, 1.0, float(first), none, none, error)
