@@ -25,7 +25,7 @@ from measure import Figure
 
 GROUPS = (
     "startup", "interpreters", "rules", "compiler", "proofs", "scan", "models", "tasks",
-    "training", "minimal", "optimum", "traces", "crasp_text", "crasp_analysis",
+    "training", "minimal", "optimum", "traces", "crasp_text", "crasp_analysis", "crasp_weights",
 )  # fmt: skip
 
 
