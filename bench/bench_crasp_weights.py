@@ -25,7 +25,6 @@ from weft.crasp.check import compare_weights
 from weft.crasp.construction import CompiledCrasp, _compile, compile_crasp
 from weft.crasp.expressions import Symbol
 from weft.crasp.graph import graph_of
-from weft.crasp.layernorm import compile_layernorm
 from weft.crasp.parser import parse
 from weft.crasp.text import text
 from weft.models.context import make_context
@@ -82,14 +81,12 @@ def _beside_reference(name: str) -> list[Figure]:
     compiled = compile_crasp(program, max_length=LENGTH)
     operations = graph_of(program).operations
     layers = sum(not isinstance(operation, Symbol) for operation in operations)
-    normed = compile_layernorm(program, max_length=LENGTH).model
-    units = normed.config.layers * sum(normed.config.hidden)
-    parameters = sum(parameter.numel() for parameter in normed.parameters())
+    normed = compile_crasp(program, max_length=LENGTH, form="layernorm")
     pairs = {
         "layers": (len(compiled.limit.layers), layers),
         "heads": (compiled.heads, layers),
-        "hidden units": (compiled.units, units),
-        "parameters": (compiled.parameters, parameters),
+        "hidden units": (compiled.units, normed.units),
+        "parameters": (compiled.parameters, normed.parameters),
     }
     return [
         Figure(f"C-RASP, {name}: {what} (construction of 2024: {theirs:,})", ours, most=theirs)
