@@ -265,6 +265,19 @@ def test_equal_thresholds_of_a_growing_count() -> None:
     assert search.configurations <= 20
 
 
+@pytest.mark.parametrize("numbers", [(3, 9), (9, 3)])
+def test_a_count_is_capped_beyond_all_its_thresholds(numbers: tuple[int, int]) -> None:
+    both = [Comparison("==", As, Integer(number)) for number in numbers]
+    left = accepts("ab", Or(tuple(both)))
+    assert equal(left, accepts("ab", Comparison("==", As, Integer(3)))) == ("a",) * 9
+    assert equal(left, accepts("ab", Comparison("==", As, Integer(9)))) == ("a",) * 3
+
+
+def test_the_first_of_the_shortest_words_is_not_that_of_the_smallest_counts() -> None:
+    right = And((Previous(Constant(True)), Comparison("!=", Subtract(As, Bs), Integer(9))))
+    assert equal(accepts("ab", Constant(False)), accepts("ab", right)) == ("a", "a")
+
+
 def test_words_are_in_the_order_of_the_left_alphabet() -> None:
     left = CraspProgram(("b", "a"), (Line("accept", Constant(False)),))
     right = accepts("ab", Exists(Previous(Constant(True))))
