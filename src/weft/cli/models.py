@@ -11,7 +11,7 @@ from weft.cli.options import Json, count_option, new_console, paragraphs, print_
 from weft.errors import WeftError
 
 if TYPE_CHECKING:
-    from weft.models.catalogue import Mechanism, Parameters
+    from weft.models.catalogue import Group, Mechanism, Parameters
     from weft.models.config import TransformerConfig
 
 PRESET = "mini"
@@ -86,12 +86,12 @@ def _list(choices: Choices, vocabulary: int, json: bool) -> None:
     from weft.models.catalogue import Mechanism, mechanisms
     from weft.models.presets import PRESETS, preset
 
-    groups: dict[str, list[Mechanism]] = {}
+    groups: dict[Group, list[Mechanism]] = {}
     for entry in mechanisms():
         groups.setdefault(entry.group, []).append(entry)
-    for kind in ("position", "attention"):
+    kinds: dict[str, Group] = {"position": "positions", "attention": "attentions"}
+    for kind, group in kinds.items():
         for name, origin in available(kind).items():
-            group = f"{kind}s"
             groups[group].append(Mechanism(name, group, origin, origin, {kind: name}))
     configs = {name: preset(name, vocabulary=vocabulary, **choices) for name in PRESETS}
     if json:
