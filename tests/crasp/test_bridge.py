@@ -98,6 +98,13 @@ def test_compiled_and_proved(name: str) -> None:
     ]
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("name", library.names())
+def test_every_library_program_is_compiled_and_proved(name: str) -> None:
+    compiled = weft.compile(weft.program(f"crasp:{name}(max_length=4)"))
+    assert weft.prove(compiled).verdict == "proved"
+
+
 def test_compiled_transduction_writes_the_answer() -> None:
     bridge = as_program(library.load("sort", letters=3))
     assert weft.generate(bridge, "cab|") == ["a", "b", "c"]
