@@ -57,7 +57,8 @@ Formal languages and tasks that have a C-RASP program: those of the papers on
 `weft crasp list` lists them, `weft crasp show NAME` prints one, and
 `weft crasp run NAME WORD --trace` shows every line at every position. The tests compare each
 language with an independent definition on all short words and on long random ones, and each task
-with a plain solver.
+with a plain solver. `weft crasp list --json` prints for each program its `name`, `parameters` with
+their defaults, `language`, `idea`, `example`, `alphabet`, `needs` and `depth`.
 
 *Depth* is how deep counts are nested, *size* the number of operations. *Layers*, *heads* and hidden
 *units* are those of its weights, in all layers together. A program that *needs* nothing is

@@ -17,7 +17,7 @@ from weft.compiler.execution import input_numbers, run_model
 from weft.crasp import CraspProgram, library, run
 from weft.crasp.batched import run_batch
 from weft.crasp.bridge import CraspAsProgram, as_program
-from weft.crasp.builder import CraspBuilder, count, previous, symbol
+from weft.crasp.builder import CraspBuilder, count, mod, previous, symbol
 
 
 def short_words(program: CraspProgram, count: int = 130) -> list[tuple[str, ...]]:
@@ -37,7 +37,7 @@ def check_lines(bridge: CraspAsProgram, words: list[tuple[str, ...]]) -> None:
         for name, values in run(bridge.crasp, word).values.items():
             stored = bridge.lines[name]
             column: tuple[Any, ...] = stream[stored.variable]
-            assert [stored.sign * v + stored.shift for v in column] == list(values), (word, name)
+            assert [stored.factor * v + stored.shift for v in column] == list(values), (word, name)
 
 
 @pytest.mark.parametrize("name", library.names())
@@ -98,6 +98,13 @@ def test_compiled_and_proved(name: str) -> None:
     ]
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("name", library.names())
+def test_every_library_program_is_compiled_and_proved(name: str) -> None:
+    compiled = weft.compile(weft.program(f"crasp:{name}(max_length=4)"))
+    assert weft.prove(compiled).verdict == "proved"
+
+
 def test_compiled_transduction_writes_the_answer() -> None:
     bridge = as_program(library.load("sort", letters=3))
     assert weft.generate(bridge, "cab|") == ["a", "b", "c"]
@@ -127,6 +134,10 @@ def test_names_that_are_taken_are_changed() -> None:
     p["output"] = p["step"] >= 1
     p["symbol"] = p["output"] & symbol("a")
     p["symbol_left"] = previous(p["symbol"])
+    p["count_1_left"] = ~p["symbol"]
+    p["mod_2"] = count(symbol("b")) - count(symbol("a"))
+    p["sampler"] = mod(2, 1) & (count(symbol("b")) == 1)
+    p["name"] = previous(previous(p["count_1_left"]))
     p.allow(".", p["symbol_left"])
     bridge = as_program(p.build(), max_length=6)
     check_lines(bridge, short_words(bridge.crasp, 90)[::2])

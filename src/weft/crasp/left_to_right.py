@@ -11,42 +11,36 @@ counting is deep, and each is a small function.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
-from functools import reduce
-from itertools import product
-from typing import Any
+from dataclasses import dataclass, field, replace
 
-from weft.crasp.expressions import (
-    Add,
-    And,
-    Comparison,
-    Conditional,
-    Constant,
-    Counting,
-    Exists,
-    Expression,
-    Integer,
-    Local,
-    Maximum,
-    Minimum,
-    Name,
-    Not,
-    Operator,
-    Or,
-    Position,
-    Previous,
-    Subtract,
-    Symbol,
+from weft.crasp import state_functions as functions
+from weft.crasp.expressions import Constant, Name, Position, Symbol
+from weft.crasp.graph import graph_of
+from weft.crasp.nodes import (
+    Choice,
+    Form,
+    Junction,
+    Linear,
+    Negation,
+    NodeBuilder,
+    Read,
+    Test,
+    Threshold,
+    Total,
+    Value,
+    linear_parts,
 )
 from weft.crasp.program import CraspProgram
 from weft.crasp.reference import run
+from weft.crasp.state_functions import Function
 from weft.language.program import Program
 
-Function = Callable[[Any], Any]
-"""A function of the state of a position: a Boolean or an integer."""
-
 SYMBOL, STAGE, NEXT_SYMBOL = "symbol", "stage", "next_symbol"
+RESERVED = {
+    NEXT_SYMBOL, "begin", "crasp", "halt", "lines", "max_length", "output", "sampler", "stages",
+    "step",
+}  # fmt: skip
+"""Names that lines must not give to variables: those of the program that is made of the plan."""
 
 
 @dataclass(frozen=True)
@@ -68,10 +62,10 @@ class PlannedVariable:
 
 @dataclass(frozen=True)
 class StoredLine:
-    """Where the value of a line is: it is sign * variable + shift."""
+    """Where the value of a line is: it is factor * variable + shift."""
 
     variable: str
-    sign: int = 1
+    factor: int = 1
     shift: int = 0
 
 
@@ -90,22 +84,6 @@ class Computed:
     stage: int
     counts: bool = False
     symbols: tuple[bool, ...] | None = None
-
-
-@dataclass(frozen=True)
-class Linear:
-    """A constant and counts with coefficients, each over all positions or at a single distance."""
-
-    constant: int
-    terms: tuple[tuple[Counting, int], ...] = ()
-
-    def plus(self, other: Linear, sign: int = 1) -> Linear:
-        """The sum with another one, or the difference from it."""
-        terms = dict(self.terms)
-        for count, coefficient in other.terms:
-            terms[count] = terms.get(count, 0) + sign * coefficient
-        kept = tuple((count, coefficient) for count, coefficient in terms.items() if coefficient)
-        return Linear(self.constant + sign * other.constant, kept)
 
 
 @dataclass
@@ -145,51 +123,13 @@ class RunningSum:
         self.low, self.high = low, high
 
 
-@dataclass(frozen=True)
-class Total:
-    """The value of a `Linear`: a running sum, Booleans near the position, and a constant."""
-
-    constant: int
-    running: RunningSum | None
-    sign: int
-    near: tuple[tuple[Computed, int], ...]
-
-    @property
-    def computed(self) -> Computed:
-        """Its value as a function of the state."""
-        stages = [test.stage for test, _ in self.near]
-        counts = self.running is not None or any(test.counts for test, _ in self.near)
-        if self.running is not None:
-            stages.append(self.running.stage)
-        parts = tuple((test.function, coefficient) for test, coefficient in self.near)
-        return Computed(
-            _total(self.constant, self.running, self.sign, parts), max(stages, default=-1), counts
-        )
-
-    @property
-    def near_extent(self) -> tuple[int, int]:
-        """The smallest and the largest value of all but the running sum."""
-        factors = [coefficient for _, coefficient in self.near]
-        low = self.constant + sum(factor for factor in factors if factor < 0)
-        return low, self.constant + sum(factor for factor in factors if factor > 0)
-
-    @property
-    def extent(self) -> tuple[int, int]:
-        """The smallest and the largest value."""
-        low, high = self.near_extent
-        if self.running is None:
-            return low, high
-        ends = sorted((self.sign * self.running.low, self.sign * self.running.high))
-        return low + ends[0], high + ends[1]
-
-
 @dataclass
 class CountLine:
     """A count line that has a variable of its own, which holds its value less `low`."""
 
     name: str
     variable: str
-    totals: list[Total]
+    value: Value
     low: int = 0
 
 
@@ -210,40 +150,43 @@ class Plan:
         self.carried: dict[str, None] = {STAGE: None}
         self.stages: list[list[tuple[str, Function]]] = [[]]
         self.lines: dict[str, StoredLine] = {}
+        graph = graph_of(program)
+        self._nodes = NodeBuilder(program.alphabet, graph.operations)
         self._begin = {name: int(values[0]) for name, values in run(program, ()).values.items()}
-        self._sums: dict[frozenset[tuple[Expression, int]], RunningSum] = {}
-        self._booleans: dict[Expression, Computed] = {}
-        self._held: dict[tuple[Expression, int], str] = {}
+        self._sums: dict[Form, RunningSum] = {}
+        self._computed: dict[int, Computed] = {}
+        self._held: dict[tuple[int, int], str] = {}
+        self._remainders: dict[int, str] = {}
+        self._sum_lines: dict[str, Linear] = {}
         self._count_lines: list[CountLine] = []
         symbols = tuple(range(len(program.alphabet)))
         none = len(symbols)
         self._declare(SYMBOL, PlannedVariable(none + 1, none, symbols, otherwise=none))
         self._declare(STAGE, PlannedVariable(1, 0))
-        direct: dict[str, Total] = {}
-        for line in program.lines:
-            if program.kinds[line.name] == "Boolean":
-                self._plan_boolean(line.name, line.expression)
+        for name, index in graph.lines.items():
+            reference = Name(str(index))
+            if program.kinds[name] == "Boolean":
+                self._plan_boolean(name, self._nodes.boolean(reference))
             else:
-                direct |= self._plan_count(line.name, line.expression)
+                self._plan_count(name, self._nodes.value(reference))
         if program.next_symbols:
             self._plan_next_symbol()
-        self._fix_ranges(length, direct)
+        self._fix_ranges(length)
 
-    def _fix_ranges(self, length: int, direct: dict[str, Total]) -> None:
+    def _fix_ranges(self, length: int) -> None:
         """Give running sums and counts their sizes, now that all comparisons are known."""
         for running in self._sums.values():
             running.fix_range(length)
             size = running.high - running.low + 1
             self.variables[running.name] = PlannedVariable(size, -running.low)
-        for name, total in direct.items():
-            assert total.running is not None
-            shift = total.sign * total.running.low + total.constant
-            self.lines[name] = StoredLine(total.running.name, total.sign, shift)
+        for name, linear in self._sum_lines.items():
+            running = self._running(linear)
+            shift = linear.scale * running.low + linear.constant
+            self.lines[name] = StoredLine(running.name, linear.scale, shift)
         for line in self._count_lines:
-            lows, highs = zip(*(total.extent for total in line.totals), strict=True)
-            line.low = min(lows)
+            line.low, high = self._extent(line.value)
             begin = self._begin[line.name] - line.low
-            self.variables[line.variable] = PlannedVariable(max(highs) - line.low + 1, begin)
+            self.variables[line.variable] = PlannedVariable(high - line.low + 1, begin)
             self.lines[line.name] = StoredLine(line.variable, 1, line.low)
         self.bounded = any(
             not running.saturates and running.low < running.high for running in self._sums.values()
@@ -254,168 +197,157 @@ class Plan:
 
     # Lines
 
-    def _plan_boolean(self, name: str, expression: Expression) -> None:
-        computed = self._boolean(expression)
+    def _plan_boolean(self, name: str, node: int) -> None:
+        computed = self._boolean(node)
         variable = self._declare(name, self._boolean_variable(computed, self._begin[name]))
         self._assign(variable, computed)
         self.lines[name] = StoredLine(variable)
-        stored = Computed(_read(variable), computed.stage, computed.counts, computed.symbols)
-        self._booleans[Name(name)] = stored
+        self._computed[node] = replace(computed, function=functions.read(variable))
+        if not self._begin[name]:
+            self._held.setdefault((node, 0), variable)
 
-    def _plan_count(self, name: str, expression: Expression) -> dict[str, Total]:
-        """Plan a count line; returns it if it is a running sum, and needs nothing else."""
-        cases = [(guards, self._total(linear, name)) for guards, linear in self._cases(expression)]
-        for _, total in cases:
-            if total.running is not None:
-                total.running.exact = True
-        (_, first), *others = cases
-        if not others and first.running is not None and not first.near:
-            return {name: first}
+    def _plan_count(self, name: str, value: Value) -> None:
+        for linear in linear_parts(value):
+            if linear.counts:
+                self._running(linear, name).exact = True
+        if isinstance(value, Linear) and value.counts and not value.bits:
+            self._sum_lines[name] = value
+            return
         variable = self._declare(name, PlannedVariable(1, 0))
-        line = CountLine(name, variable, [total for _, total in cases])
+        line = CountLine(name, variable, value)
         self._count_lines.append(line)
-        tests = [self._boolean(_all(guards)) for guards, _ in cases]
-        values = [total.computed for _, total in cases]
-        functions = [
-            (test.function, value.function) for test, value in zip(tests, values, strict=True)
-        ]
-        stage = max(part.stage for part in (*tests, *values))
-        self._assign(variable, Computed(_by_cases(tuple(functions), line), stage))
-        return {}
+        computed = self._integer(value)
+        self._assign(
+            variable, replace(computed, function=functions.less_low(computed.function, line))
+        )
 
     def _plan_next_symbol(self) -> None:
         """A variable for the first symbol that may come next; the number of symbols if none may."""
-        numbers = {symbol: number for number, symbol in enumerate(self.program.alphabet)}
-        allowed = {numbers[s]: name for s, name in self.program.next_symbols.items()}
-        none = len(numbers)
-        tests = [(number, self._booleans[Name(allowed[number])]) for number in sorted(allowed)]
-        begin = min((number for number, name in allowed.items() if self._begin[name]), default=none)
-        variable = self._declare(NEXT_SYMBOL, PlannedVariable(none + 1, begin))
-        assert variable == NEXT_SYMBOL
-        choices = tuple((number, test.function) for number, test in tests)
-        stage = max(test.stage for _, test in tests)
-        self._assign(variable, Computed(_first(choices, none), stage))
+        alphabet = self.program.alphabet
+        names = {alphabet.index(s): name for s, name in self.program.next_symbols.items()}
+        allowed = [(number, names[number]) for number in sorted(names)]
+        none = len(alphabet)
+        begin = next((number for number, name in allowed if self._begin[name]), none)
+        self.variables[NEXT_SYMBOL] = PlannedVariable(none + 1, begin)
+        choices = tuple(
+            (number, functions.read(self.lines[name].variable)) for number, name in allowed
+        )
+        self._assign(NEXT_SYMBOL, Computed(functions.first(choices, none), len(self.stages) - 1))
 
-    # Expressions
+    # Booleans and integers
 
-    def _boolean(self, expression: Expression) -> Computed:
-        if expression not in self._booleans:
-            self._booleans[expression] = self._planned_boolean(expression)
-        return self._booleans[expression]
+    def _boolean(self, node: int) -> Computed:
+        if node not in self._computed:
+            self._computed[node] = self._planned(node)
+        return self._computed[node]
 
-    def _planned_boolean(self, expression: Expression) -> Computed:
+    def _planned(self, node: int) -> Computed:
         symbols = range(len(self.program.alphabet))
-        match expression:
-            case Symbol(symbol):
+        match self._nodes.nodes[node]:
+            case Test(Symbol(symbol)):
                 number = self.program.alphabet.index(symbol)
+                table = tuple(k == number for k in symbols)
+                return Computed(functions.equals(functions.read(SYMBOL), number), -1, symbols=table)
+            case Test(Constant(value)):
+                return Computed(functions.constant(value), -1, symbols=(value,) * len(symbols))
+            case Test(Position(predicate)):
                 return Computed(
-                    _equals(_read(SYMBOL), number), -1, symbols=tuple(k == number for k in symbols)
+                    functions.among(self._remainder(predicate.period), predicate.residues), 0
                 )
-            case Constant(value):
-                return Computed(_constant(value), -1, symbols=(value,) * len(symbols))
-            case Position(predicate):
-                return Computed(_among(self._remainder(predicate.period), predicate.residues), 0)
-            case Not(operand):
+            case Negation(operand):
                 inner = self._boolean(operand)
-                negated = None if inner.symbols is None else tuple(not s for s in inner.symbols)
-                return Computed(_negation(inner.function), inner.stage, inner.counts, negated)
-            case And(operands):
-                return self._joined(_conjunction, all, operands)
-            case Or(operands):
-                return self._joined(_disjunction, any, operands)
-            case Comparison(operator, left, right):
-                options = [
-                    self._joined(_conjunction, all, guards, self._comparison(operator, linear))
-                    for guards, linear in self._cases(Subtract(left, right))
-                ]
-                return self._joined(_disjunction, any, (), *options)
-            case Exists(body, local):
-                return self._boolean(Comparison(">=", Counting(body, local), Integer(1)))
-            case Previous(body):
-                return self._near(body, 1)
-        raise AssertionError(expression)
+                negation = functions.negation(inner.function)
+                opposite = None if inner.symbols is None else tuple(not s for s in inner.symbols)
+                return replace(inner, function=negation, symbols=opposite)
+            case Junction(conjunction, operands):
+                parts = [self._boolean(operand) for operand in operands]
+                tables = [part.symbols for part in parts if part.symbols is not None]
+                rule = all if conjunction else any
+                known = len(tables) == len(parts)
+                join = functions.conjunction if conjunction else functions.disjunction
+                return Computed(
+                    join(tuple(part.function for part in parts)),
+                    max(part.stage for part in parts),
+                    any(part.counts for part in parts),
+                    tuple(map(rule, zip(*tables, strict=True))) if known else None,
+                )
+            case Read(body, offset):
+                held = self._hold(body, offset - 1)
+                return Computed(functions.read(self._left(held)), max(0, self._boolean(body).stage))
+            case Threshold(operator, value):
+                self._note_thresholds(value)
+                total = self._integer(value)
+                return replace(total, function=functions.compared(operator, total.function))
+        raise AssertionError(f"node {node} is of no known kind")
 
-    def _joined(
-        self,
-        join: Callable[[tuple[Function, ...]], Function],
-        rule: Callable[[Sequence[bool]], bool],
-        operands: Sequence[Expression],
-        *more: Computed,
-    ) -> Computed:
-        parts = [*map(self._boolean, operands), *more]
-        if len(parts) == 1:
-            return parts[0]
-        tables = [part.symbols for part in parts if part.symbols is not None]
-        known = len(tables) == len(parts)
+    def _note_thresholds(self, value: Value) -> None:
+        """Tell running sums which of their values a comparison with 0 tells apart."""
+        for linear in linear_parts(value):
+            if linear.counts:
+                running = self._running(linear)
+                running.exact |= not isinstance(value, Linear)
+                for end in self._extent(replace(linear, counts=())):
+                    running.thresholds |= {-end // linear.scale, -(end // linear.scale)}
+
+    def _integer(self, value: Value) -> Computed:
+        """An integer as a function of the state."""
+        match value:
+            case Linear(counts, bits, constant):
+                running = self._running(value) if counts else None
+                near = [(self._boolean(bit), coefficient) for bit, coefficient in bits]
+                tests = tuple((bit.function, coefficient) for bit, coefficient in near)
+                stages = [bit.stage for bit, _ in near]
+                return Computed(
+                    functions.total(constant, running, value.scale, tests),
+                    max([*stages, running.stage if running is not None else -1]),
+                    running is not None or any(bit.counts for bit, _ in near),
+                )
+            case Choice(condition, then, otherwise):
+                parts = [self._boolean(condition), self._integer(then), self._integer(otherwise)]
+                function = functions.choice(*(part.function for part in parts))
+            case Total(summands):
+                parts = [self._integer(summand) for summand, _ in summands]
+                signs = [sign for _, sign in summands]
+                function = functions.signed_sum(
+                    tuple((p.function, sign) for p, sign in zip(parts, signs, strict=True))
+                )
         return Computed(
-            join(tuple(part.function for part in parts)),
-            max(part.stage for part in parts),
-            any(part.counts for part in parts),
-            tuple(rule(column) for column in zip(*tables, strict=True)) if known else None,
+            function, max(part.stage for part in parts), any(part.counts for part in parts)
         )
 
-    def _comparison(self, operator: Operator, linear: Linear) -> Computed:
-        """The comparison of a sum with 0."""
-        total = self._total(linear)
-        if total.running is not None:
-            total.running.thresholds.update(-total.sign * end for end in total.near_extent)
-        value = total.computed
-        if operator in ("==", "!="):
-            test = _equals(value.function, 0)
-        else:
-            test = _at_most(value.function, 0 if operator in ("<=", ">") else -1)
-        if operator in ("!=", ">", ">="):
-            test = _negation(test)
-        return Computed(test, value.stage, value.counts)
-
-    def _cases(self, expression: Expression) -> Iterator[tuple[tuple[Expression, ...], Linear]]:
-        """A count as sums, each with the Booleans under which it holds; one case holds."""
-        match expression:
-            case Integer(value):
-                yield (), Linear(value)
-            case Counting(body, None):
-                yield (), Linear(0, ((Counting(body), 1),))
-            case Counting(body, Local(offsets)):
-                near = tuple((Counting(body, Local((offset,))), 1) for offset in offsets)
-                yield (), Linear(0, near)
-            case Name(name):
-                yield from self._cases(self.program.expressions[name])
-            case Add(left, right) | Subtract(left, right):
-                sign = 1 if isinstance(expression, Add) else -1
-                for one, other in product(self._cases(left), list(self._cases(right))):
-                    yield (*one[0], *other[0]), one[1].plus(other[1], sign)
-            case Conditional(condition, then, otherwise):
-                for guards, linear in self._cases(then):
-                    yield (condition, *guards), linear
-                for guards, linear in self._cases(otherwise):
-                    yield (Not(condition), *guards), linear
-            case Minimum(operands):
-                yield from self._cases(reduce(_smaller, operands))
-            case Maximum(operands):
-                yield from self._cases(reduce(_larger, operands))
-
-    def _total(self, linear: Linear, name: str = "") -> Total:
-        """A sum, with its running part under a name if it is new."""
-        everywhere = tuple((c.body, factor) for c, factor in linear.terms if c.local is None)
-        near = tuple(
-            (self._near(count.body, count.local.offsets[0]), factor)
-            for count, factor in linear.terms
-            if count.local is not None
-        )
-        if not everywhere:
-            return Total(linear.constant, None, 1, near)
-        opposite = frozenset((body, -factor) for body, factor in everywhere)
-        if opposite in self._sums:
-            return Total(linear.constant, self._sums[opposite], -1, near)
-        key = frozenset(everywhere)
-        if key not in self._sums:
-            self._sums[key] = self._running_sum(everywhere, name)
-        return Total(linear.constant, self._sums[key], 1, near)
+    def _extent(self, value: Value) -> tuple[int, int]:
+        """The smallest and the largest value of an integer, once running sums have theirs."""
+        match value:
+            case Linear(counts, bits, constant):
+                factors = [coefficient for _, coefficient in bits]
+                low = constant + sum(factor for factor in factors if factor < 0)
+                high = constant + sum(factor for factor in factors if factor > 0)
+                if counts:
+                    running = self._running(value)
+                    ends = sorted((value.scale * running.low, value.scale * running.high))
+                    low, high = low + ends[0], high + ends[1]
+                return low, high
+            case Choice(_, then, otherwise):
+                one, other = self._extent(then), self._extent(otherwise)
+                return min(one[0], other[0]), max(one[1], other[1])
+            case Total(summands):
+                extents = [
+                    sorted((sign * end) for end in self._extent(summand))
+                    for summand, sign in summands
+                ]
+                return sum(low for low, _ in extents), sum(high for _, high in extents)
 
     # Variables that are carried from left to right
 
-    def _running_sum(self, terms: tuple[tuple[Expression, int], ...], name: str) -> RunningSum:
-        parts = [(self._boolean(body), factor) for body, factor in terms]
+    def _running(self, linear: Linear, name: str = "") -> RunningSum:
+        """The running sum of a linear combination; if it is new, it may be given a name."""
+        assert linear.form is not None
+        if linear.form not in self._sums:
+            self._sums[linear.form] = self._running_sum(linear.form, name)
+        return self._sums[linear.form]
+
+    def _running_sum(self, form: Form, name: str) -> RunningSum:
+        parts = [(self._boolean(node), factor) for node, factor in form]
         variable = self._declare(name or f"count_{len(self._sums) + 1}", PlannedVariable(1, 0))
         stage = max(0, *(part.stage + part.counts for part, _ in parts))
         by_symbol = [
@@ -427,41 +359,35 @@ class Plan:
         grows = max(0, max(by_symbol) + sum(factor for factor in free if factor > 0))
         running = RunningSum(variable, stage, falls, grows)
         bodies = tuple((part.function, factor) for part, factor in parts)
-        self._assign(variable, Computed(_accumulated(running, self._left(variable), bodies), stage))
+        self._assign(
+            variable, Computed(functions.accumulated(running, self._left(variable), bodies), stage)
+        )
         return running
 
-    def _near(self, body: Expression, distance: int) -> Computed:
-        """A Boolean at a distance to the left; false there if that is before the first position."""
-        computed = self._boolean(body)
-        if distance == 0:
-            return computed
-        held = self._hold(body, distance - 1)
-        return Computed(_read(self._left(held)), max(0, computed.stage))
-
-    def _hold(self, body: Expression, distance: int) -> str:
+    def _hold(self, node: int, distance: int) -> str:
         """The variable that holds a Boolean at a distance, and is false at the begin symbol."""
-        if (body, distance) in self._held:
-            return self._held[body, distance]
-        computed = self._boolean(body)
+        if (node, distance) in self._held:
+            return self._held[node, distance]
+        computed = self._boolean(node)
         if distance > 0:
-            source = self._hold(body, distance - 1)
+            source = self._hold(node, distance - 1)
             variable = self._declare(f"{source}_before", PlannedVariable(2, 0))
-            self._assign(variable, Computed(_read(self._left(source)), max(0, computed.stage)))
-        elif isinstance(body, Name) and not self._begin[body.name]:
-            variable = self.lines[body.name].variable
+            self._assign(
+                variable, Computed(functions.read(self._left(source)), max(0, computed.stage))
+            )
         else:
             name = f"held_{len(self._held) + 1}"
             variable = self._declare(name, self._boolean_variable(computed, 0))
             self._assign(variable, computed)
-        self._held[body, distance] = variable
+        self._held[node, distance] = variable
         return variable
 
     def _remainder(self, period: int) -> Function:
-        name = f"mod_{period}"
-        if name not in self.variables:
-            self._declare(name, PlannedVariable(period, 0))
-            self._assign(name, Computed(_successor(self._left(name), period), 0))
-        return _read(name)
+        if period not in self._remainders:
+            variable = self._declare(f"mod_{period}", PlannedVariable(period, 0))
+            self._remainders[period] = variable
+            self._assign(variable, Computed(functions.successor(self._left(variable), period), 0))
+        return functions.read(self._remainders[period])
 
     def _left(self, variable: str) -> str:
         """The head that reads a variable of the left neighbour."""
@@ -483,146 +409,8 @@ class Plan:
         """Add a variable, under its name or a similar one that is free and an identifier."""
         plain = "".join(letter if letter.isalnum() else "_" for letter in name)
         plain = plain if plain[:1].isalpha() else f"line_{plain}"
-        while plain in self._taken or hasattr(Program, plain):
+        taken = {other for known in self.variables for other in (known, f"{known}_left")}
+        while {plain, f"{plain}_left"} & (taken | RESERVED) or hasattr(Program, plain):
             plain += "_"
         self.variables[plain] = variable
         return plain
-
-    @property
-    def _taken(self) -> set[str]:
-        reserved = {"step", "output", "halt", "crasp", "max_length", "stages", NEXT_SYMBOL}
-        if NEXT_SYMBOL not in self.variables and self.program.next_symbols:
-            reserved.discard(NEXT_SYMBOL)
-        return reserved | {taken for name in self.variables for taken in (name, f"{name}_left")}
-
-
-# Functions of the state. Each is a function of its own, so that the front end can follow it.
-
-
-def _read(name: str) -> Function:
-    def read(z: Any) -> Any:
-        return z[name]
-
-    return read
-
-
-def _constant(value: bool) -> Function:
-    def constant(z: Any) -> Any:
-        return value
-
-    return constant
-
-
-def _negation(operand: Function) -> Function:
-    def negation(z: Any) -> Any:
-        return not operand(z)
-
-    return negation
-
-
-def _conjunction(operands: tuple[Function, ...]) -> Function:
-    def conjunction(z: Any) -> Any:
-        return all(operand(z) for operand in operands)
-
-    return conjunction
-
-
-def _disjunction(operands: tuple[Function, ...]) -> Function:
-    def disjunction(z: Any) -> Any:
-        return any(operand(z) for operand in operands)
-
-    return disjunction
-
-
-def _equals(value: Function, number: int) -> Function:
-    def equals(z: Any) -> Any:
-        return value(z) == number
-
-    return equals
-
-
-def _at_most(value: Function, number: int) -> Function:
-    def at_most(z: Any) -> Any:
-        return value(z) <= number
-
-    return at_most
-
-
-def _among(value: Function, numbers: tuple[int, ...]) -> Function:
-    def among(z: Any) -> Any:
-        return value(z) in numbers
-
-    return among
-
-
-def _successor(left: str, period: int) -> Function:
-    def successor(z: Any) -> Any:
-        return (z[left] + 1) % period
-
-    return successor
-
-
-def _total(
-    constant: int,
-    running: RunningSum | None,
-    sign: int,
-    near: tuple[tuple[Function, int], ...],
-) -> Function:
-    def total(z: Any) -> Any:
-        result = constant
-        if running is not None:
-            result += sign * (z[running.name] + running.low)
-        for test, coefficient in near:
-            result += coefficient * bool(test(z))
-        return result
-
-    return total
-
-
-def _accumulated(
-    running: RunningSum, left: str, bodies: tuple[tuple[Function, int], ...]
-) -> Function:
-    def accumulated(z: Any) -> Any:
-        result = z[left]
-        for body, coefficient in bodies:
-            if body(z):
-                result += coefficient
-        if running.saturates:
-            result = min(max(result, 0), running.high - running.low)
-        return result
-
-    return accumulated
-
-
-def _by_cases(cases: tuple[tuple[Function, Function], ...], line: CountLine) -> Function:
-    def by_cases(z: Any) -> Any:
-        result = 0
-        for test, value in cases:
-            if test(z):
-                result = value(z) - line.low
-        return result
-
-    return by_cases
-
-
-def _first(choices: tuple[tuple[int, Function], ...], none: int) -> Function:
-    def first(z: Any) -> Any:
-        for number, test in choices:
-            if test(z):
-                return number
-        return none
-
-    return first
-
-
-def _all(operands: tuple[Expression, ...]) -> Expression:
-    """The conjunction of any number of Booleans."""
-    return And(operands) if len(operands) > 1 else operands[0] if operands else Constant(True)
-
-
-def _smaller(left: Expression, right: Expression) -> Expression:
-    return Conditional(Comparison("<=", left, right), left, right)
-
-
-def _larger(left: Expression, right: Expression) -> Expression:
-    return Conditional(Comparison("<=", left, right), right, left)
