@@ -25,7 +25,8 @@ from measure import Figure
 
 GROUPS = (
     "startup", "interpreters", "rules", "compiler", "proofs", "scan", "models", "tasks",
-    "training", "minimal", "optimum", "traces", "crasp_text", "crasp_analysis", "crasp_proofs",
+    "training", "minimal", "optimum", "traces", "crasp_text", "crasp_analysis", "crasp_weights",
+    "crasp_proofs",
 )  # fmt: skip
 
 

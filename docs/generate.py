@@ -21,6 +21,7 @@ from typing import Any
 import weft
 from weft.crasp import library as crasp_library
 from weft.crasp import run as run_crasp
+from weft.crasp.construction import CompiledCrasp, compile_crasp
 from weft.crasp.measures import Measures, measure
 from weft.crasp.program import CraspProgram
 from weft.crasp.reference import allowed_next
@@ -58,9 +59,10 @@ Formal languages and tasks that have a C-RASP program: those of the papers on
 language with an independent definition on all short words and on long random ones, and each task
 with a plain solver.
 
-*Depth* is how deep counts are nested, *size* the number of operations. A program that *needs*
-nothing is predicted to generalise in length for transformers without positions; periodic and local
-predicates need learned positions. Parameters are given in brackets, as in
+*Depth* is how deep counts are nested, *size* the number of operations. *Layers*, *heads* and hidden
+*units* are those of its weights, in all layers together. A program that *needs* nothing is
+predicted to generalise in length for transformers without positions; periodic and local predicates
+need learned positions. Parameters are given in brackets, as in
 `weft crasp show "bounded-dyck(depth=3)"`.
 
 Every program is also a Weft program, named `crasp:dyck-1`: see [Bridges](#bridges).
@@ -266,6 +268,16 @@ class MeasuredCrasp:
         """Its depth, size and predicates."""
         return measure(self.program)
 
+    @cached_property
+    def compiled(self) -> CompiledCrasp:
+        """Its weights."""
+        return compile_crasp(self.program, max_length=100)
+
+    @property
+    def layers(self) -> int:
+        """The number of layers of its weights."""
+        return len(self.compiled.limit.layers)
+
 
 def crasp_page() -> str:
     """The text of crasp-programs.md."""
@@ -277,10 +289,13 @@ def crasp_page() -> str:
             item.measures.needs,
             item.measures.depth,
             item.measures.size,
+            item.layers,
+            item.compiled.heads,
+            item.compiled.units,
         )
         for item in measured
     ]
-    head = ("program", "language or task", "needs", "depth", "size")
+    head = ("program", "language or task", "needs", "depth", "size", "layers", "heads", "units")
     parts = [CRASP_OPENING, table(head, rows, words=3)]
     modules = groupby(measured, key=lambda item: inspect.getmodule(item.entry.recipe))
     for module, members in modules:
@@ -303,7 +318,9 @@ def crasp_section(item: MeasuredCrasp) -> str:
         f"{noun}: {cell(entry.language)}." + (f" Parameters: {listed}." if listed else ""),
         entry.about,
         "```text\n" + crasp_body(item.program) + "```",
-        f"{', '.join([cost, *predicates])}. {crasp_example(item)}\n",
+        f"{', '.join([cost, *predicates])}. As weights: {plural(item.layers, 'layer')}, "
+        f"{plural(item.compiled.heads, 'head')}, {plural(item.compiled.units, 'hidden unit')}. "
+        f"{crasp_example(item)}\n",
     ]
     return "\n\n".join(lines)
 

@@ -67,6 +67,26 @@ def test_a_trace_in_full() -> None:
     )
 
 
+def test_the_counts_that_lines_are_made_of(tmp_path: Path) -> None:
+    text = "alphabet a b\ncount1 := # Q_a\nx := # Q_a < # (Q_b and # Q_a > 1) or # Q_b = 9\n"
+    (tmp_path / "p.crasp").write_text(text)
+    arguments = ("crasp", "run", str(tmp_path / "p.crasp"), "aabb", "--trace", "--counts")
+    assert weft(*arguments) == (
+        "position                                    0  1  2  3  4\n"
+        "symbol                                    BOS  a  a  b  b\n"
+        "count1                                      0  1  2  2  2\n"
+        "#[j <= i] (Q_b(j) and #[k <= j] Q_a(k) …    0  0  0  1  2\n"
+        "#[j <= i] Q_b(j)                            0  0  0  1  2\n"
+        "x                                           .  .  .  .  .\n"
+        "\n"
+        "result   rejected\n"
+    )
+    lines = json.loads(weft(*arguments, "--json"))["lines"]
+    assert [line["name"] for line in lines] == [
+        "count1", "#[j <= i] (Q_b(j) and #[k <= j] Q_a(k) > 1)", "#[j <= i] Q_b(j)", "x"
+    ]  # fmt: skip
+
+
 def test_the_empty_word_is_judged_at_the_begin_symbol() -> None:
     assert weft("crasp", "run", "dyck-1", "") == "result   accepted\n"
     assert weft("crasp", "run", "majority", "") == "result   rejected\n"

@@ -77,3 +77,19 @@ def test_check() -> None:
     report = json.loads(execute(["crasp", "check", "abab", "--max-length", "9", "--json"]).stdout)
     assert report["agree"] is True
     assert report["longest"] == 9
+
+
+def test_positions_shows_what_local_heads_prefer(tmp_path: Path) -> None:
+    form = ["--form", "absolute", "--max-length", "40"]
+    assert execute(["crasp", "compile", "tomita-4", *form, "-o", "model"], tmp_path).code == 0
+    heads = json.loads(execute(["crasp", "positions", "model", "--json"], tmp_path).stdout)
+    local = [head for head in heads if head["description"].startswith("prefers")]
+    assert {head["description"] for head in local} == {"prefers i - 1", "prefers i - 2"}
+    assert all(head["limit"] < 1e-3 for head in heads)
+    assert "prefers i - 2" in execute(["crasp", "positions", "model"], tmp_path).stdout
+
+
+def test_positions_refuses_a_model_without_a_table(tmp_path: Path) -> None:
+    assert execute(["crasp", "compile", "dyck-1", "-o", "model"], tmp_path).code == 0
+    done = execute(["crasp", "positions", "model"], tmp_path)
+    assert (done.code, "no table of positions" in done.stderr) == (2, True)

@@ -136,3 +136,15 @@ def test_names_that_are_taken_are_changed() -> None:
 def test_a_length_of_nothing_is_refused() -> None:
     with pytest.raises(weft.WeftError, match=r"max_length cannot be 0\. Give at least 1"):
         as_program(library.load("majority"), 0)
+
+
+@pytest.mark.parametrize(
+    ("name", "variable"),
+    [
+        ("crasp:majority(max_length=1000000000)", "count_1 would have 2,000,000,001"),
+        ("crasp:length-multiple(period=1000000)", "mod_1000000 would have 1,000,000"),
+    ],
+)
+def test_variables_of_too_many_values_are_refused(name: str, variable: str) -> None:
+    with pytest.raises(weft.WeftError, match=f"the variable {variable} values, more than 20,000"):
+        weft.program(name)

@@ -73,7 +73,7 @@ def random_words(
     return [tuple(rng.choice(alphabet) for _ in range(length)) for length in lengths]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.data())
 def test_random_programs(data: st.DataObject) -> None:
     program = data.draw(programs())

@@ -78,12 +78,16 @@ def first_difference(
 
 @st.composite
 def variants(draw: st.DrawFn, program: CraspProgram) -> CraspProgram:
-    """A program with one part changed a little."""
+    """A program with one part changed a little, of a line that the last one uses."""
+    used = {program.lines[-1].name}
+    for line in reversed(program.lines):
+        if line.name in used:
+            used |= {part.name for part in walk(line.expression) if isinstance(part, Name)}
     parts = [
         (number, place)
         for number, line in enumerate(program.lines)
         for place, part in enumerate(walk(line.expression))
-        if not isinstance(part, (Name, Not, Add))
+        if line.name in used and not isinstance(part, (Name, Not, Add))
     ]
     assume(parts)
     number, place = draw(st.sampled_from(parts))
@@ -259,6 +263,19 @@ def test_equal_thresholds_of_a_growing_count() -> None:
     search = search_difference(left, right, 100)
     assert search.word == ("a",) * 18
     assert search.configurations <= 20
+
+
+@pytest.mark.parametrize("numbers", [(3, 9), (9, 3)])
+def test_a_count_is_capped_beyond_all_its_thresholds(numbers: tuple[int, int]) -> None:
+    both = [Comparison("==", As, Integer(number)) for number in numbers]
+    left = accepts("ab", Or(tuple(both)))
+    assert equal(left, accepts("ab", Comparison("==", As, Integer(3)))) == ("a",) * 9
+    assert equal(left, accepts("ab", Comparison("==", As, Integer(9)))) == ("a",) * 3
+
+
+def test_the_first_of_the_shortest_words_is_not_that_of_the_smallest_counts() -> None:
+    right = And((Previous(Constant(True)), Comparison("!=", Subtract(As, Bs), Integer(9))))
+    assert equal(accepts("ab", Constant(False)), accepts("ab", right)) == ("a", "a")
 
 
 def test_words_are_in_the_order_of_the_left_alphabet() -> None:

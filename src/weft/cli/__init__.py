@@ -60,6 +60,11 @@ COMMANDS = {
         "check_command",
         "Compare interpreters and weights of a C-RASP program on words.",
     ),
+    "crasp positions": (
+        "crasp_models",
+        "positions_command",
+        "Show how the heads of a model use learned positions.",
+    ),
 }
 """By command: its module, its function, and its line in `weft --help`.
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from weft.cli.options import (
-    MAX_COUNT,
     MAX_LENGTH,
     Device,
     Json,
@@ -16,6 +15,7 @@ from weft.cli.options import (
     Level,
     Name,
     Seed,
+    count_option,
     print_json,
 )
 from weft.errors import WeftError
@@ -123,9 +123,7 @@ def _compile(
 
 def check_command(
     name: Name,
-    samples: Annotated[
-        int, typer.Option("--samples", min=1, max=MAX_COUNT, help="How many random inputs to draw.")
-    ] = 200,
+    samples: Annotated[int, count_option("--samples", "How many random inputs to draw.")] = 200,
     max_length: Annotated[
         int | None,
         typer.Option(

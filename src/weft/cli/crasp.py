@@ -11,6 +11,8 @@ from weft.cli.options import Json, new_console, new_table, plural, print_json
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from rich.text import Text
+
     from weft.crasp.program import CraspProgram
     from weft.crasp.reference import CraspRun
 
@@ -96,9 +98,21 @@ def show_command(name: CraspName, json: Json = False) -> None:
         print_json(_program_as_json(program))
         return
     console = new_console()
-    console.print(text(program), end="", soft_wrap=True)
-    for line in _measures(program):
-        console.print(f"// {line}", soft_wrap=True)
+    measures = "".join(f"// {line}\n" for line in _measures(program))
+    console.print(_highlighted(text(program) + measures), end="", soft_wrap=True)
+
+
+def _highlighted(written: str) -> Text:
+    """The text of a program, in colour on a terminal."""
+    from rich.text import Text
+
+    coloured = Text(written)
+    coloured.highlight_regex(r"(?m)^[^\s/]\S*(?= :=)", "bold")
+    coloured.highlight_regex(r"#(?=\[)|\b(?:exists|previous|MOD|min|max)\b", "cyan")
+    coloured.highlight_regex(r"\b(?:and|or|not)\b", "magenta")
+    coloured.highlight_regex(r"(?m)^(?:program|alphabet|periodic|local)\b", "magenta")
+    coloured.highlight_regex(r"(?m)^//.*$", "dim not bold default")
+    return coloured
 
 
 def _measures(program: CraspProgram) -> Iterator[str]:
@@ -161,6 +175,10 @@ def run_command(
     trace: Annotated[
         bool, typer.Option("--trace", help="Show the value of every line at every position.")
     ] = False,
+    counts: Annotated[
+        bool,
+        typer.Option("--counts", help="With --trace: also the counts that lines are made of."),
+    ] = False,
     json: Json = False,
 ) -> None:
     """Run a C-RASP program on a word.
@@ -170,7 +188,7 @@ def run_command(
 
     Examples:
 
-      weft crasp run dyck-1 '(())' --trace
+      weft crasp run dyck-1 '(())' --trace --counts
 
       weft crasp run majority '' --json
 
@@ -179,14 +197,19 @@ def run_command(
     from weft.crasp.loading import load
 
     program = load(name)
+    labels: dict[str, str] = {}
+    if counts:
+        from weft.cli.crasp_trace import with_counts
+
+        program, labels = with_counts(program)
     result = _run(program, word)
     if json:
-        print_json(_run_as_json(program, result, trace))
+        print_json(_run_as_json(program, result, trace, labels))
         return
     from weft.cli.crasp_trace import render_run
 
     console = new_console()
-    for line in render_run(program, result, trace, console.width):
+    for line in render_run(program, result, trace, console.width, labels):
         console.print(line, soft_wrap=True)
 
 
@@ -201,12 +224,14 @@ def _run(program: CraspProgram, word: str) -> CraspRun:
     return run_batch(program, [word])[0]
 
 
-def _run_as_json(program: CraspProgram, run: CraspRun, trace: bool) -> dict[str, Any]:
+def _run_as_json(
+    program: CraspProgram, run: CraspRun, trace: bool, labels: dict[str, str]
+) -> dict[str, Any]:
     """A run for JSON; docs/crasp.md lists the keys."""
     from weft.crasp.reference import allowed_next
 
     lines = [
-        {"name": name, "kind": program.kinds[name], "values": list(values)}
+        {"name": labels.get(name, name), "kind": program.kinds[name], "values": list(values)}
         for name, values in run.values.items()
     ]
     return {

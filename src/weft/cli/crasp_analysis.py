@@ -20,7 +20,7 @@ Limit = Annotated[
         "--limit",
         min=1,
         max=MAX_COUNT,
-        help="Give up beyond this many configurations; a million of them take about 100 MB.",
+        help="Give up beyond this many configurations; a million of them take about 200 MB.",
     ),
 ]
 

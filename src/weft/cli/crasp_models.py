@@ -1,4 +1,4 @@
-"""`weft crasp compile` and `weft crasp check`: C-RASP programs as transformer weights."""
+"""`weft crasp compile`, `check` and `positions`: C-RASP programs as transformer weights."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from weft.cli.crasp import CraspName
-from weft.cli.options import MAX_COUNT, MAX_LENGTH, Json, Seed, new_console, print_json
+from weft.cli.options import MAX_COUNT, MAX_LENGTH, Json, Seed, new_console, new_table, print_json
 from weft.files import output_folder
 
 if TYPE_CHECKING:
@@ -154,3 +154,56 @@ def _print_report(report: CraspReport) -> None:
         word = " ".join(report.difference.word) or "the empty word"
         console.print(f"they differ on {word}:", soft_wrap=True)
         console.print(f"  {report.difference}", soft_wrap=True)
+
+
+def positions_command(
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR|RUN", help="A model folder, or a finished training run.")
+    ],
+    json: Json = False,
+) -> None:
+    """Show how the heads of a model use learned positions.
+
+    The products of the position table in every head are fitted by a function of the distance (phi),
+    a period and a range. A deviation is the share of their variance that a fit leaves: 0 for a
+    limit transformer, near 1 for a head whose use of positions cannot carry over to longer inputs.
+
+    Examples:
+
+      weft crasp positions runs/4f0c2d
+
+      weft crasp compile tomita-4 --form absolute --max-length 100 -o t4; weft crasp positions t4
+    """
+    from weft.crasp.position_products import fit_positions
+    from weft.errors import WeftError
+    from weft.models.files import load_model
+    from weft.models.transformer import Transformer
+
+    model = load_model(folder)
+    if not isinstance(model, Transformer):
+        raise WeftError("the model is not a Transformer", remedy="Give one with positions")
+    heads = fit_positions(model)
+    if json:
+        print_json([head.as_dict() for head in heads])
+        return
+    header = ("layer", "head", "logits", "distance", "period", "range", "both", "summary")
+    rows = [
+        (
+            str(head.layer + 1),
+            str(head.head + 1),
+            f"{head.spread:.2f}",
+            f"{head.translation:.3f}",
+            f"{head.period}: {head.periodicity:.3f}",
+            f"{head.range}: {head.locality:.3f}",
+            f"{head.limit:.3f}",
+            head.description,
+        )
+        for head in heads
+    ]
+    table = new_table(header, rows, header[:7])
+    console = new_console()
+    console.print(table)
+    console.print(
+        "logits: standard deviation of the scores that positions add. Deviations from a function "
+        "of the distance, from the best period (beyond the range), from the best range, from both."
+    )

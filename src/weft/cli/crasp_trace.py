@@ -6,16 +6,18 @@ too long for the terminal are folded into blocks of columns.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from rich.cells import cell_len
 from rich.text import Text
 
 from weft.crasp.diagnostics import shown
-from weft.crasp.program import NEXT, CraspProgram
+from weft.crasp.expressions import Counting, Exists, Expression, Previous, operands
+from weft.crasp.program import NEXT, CraspProgram, Line
 from weft.crasp.reference import CraspRun, allowed_next
-from weft.crasp.text import name_text
+from weft.crasp.text import expression_text, name_text
 
 BEGIN = "BOS"
 TRUE, FALSE = "T", "."
@@ -38,10 +40,54 @@ class Row:
     styles: Sequence[str]
 
 
-def render_run(program: CraspProgram, run: CraspRun, trace: bool, width: int) -> Iterator[Text]:
-    """The lines to print: the table if `trace` is set, then the result."""
+def with_counts(program: CraspProgram) -> tuple[CraspProgram, dict[str, str]]:
+    """A program with a line for each count that lines are made of, and the labels of these lines.
+
+    A count inside another count is left out: its values belong to the positions that are counted.
+    """
+    lines: list[Line] = []
+    labels: dict[str, str] = {}
+    names = {line.name for line in program.lines}
+    unused = (name for k in itertools.count(1) if (name := f"count{k}") not in names)
+    shown_already: set[Expression] = set()
+    for line in program.lines:
+        shown_already.add(line.expression)
+        for part in _counts(line.expression):
+            if part not in shown_already:
+                shown_already.add(part)
+                lines.append(Line(next(unused), part))
+                labels[lines[-1].name] = expression_text(part)
+        lines.append(line)
+    return replace(program, lines=tuple(lines)), labels
+
+
+def _counts(expression: Expression) -> Iterator[Expression]:
+    """The counts of an expression that are not inside another."""
+    if isinstance(expression, Counting):
+        yield expression
+    elif not isinstance(expression, (Exists, Previous)):
+        for inside in operands(expression):
+            yield from _counts(inside)
+
+
+def render_run(
+    program: CraspProgram,
+    run: CraspRun,
+    trace: bool,
+    width: int,
+    labels: Mapping[str, str] | None = None,
+) -> Iterator[Text]:
+    """The lines to print: the table if `trace` is set, then the result.
+
+    Args:
+        program: the program.
+        run: its run.
+        trace: whether to show the table.
+        width: the width of the terminal.
+        labels: how to call lines whose name says nothing.
+    """
     if trace:
-        yield from _folded(_rows(program, run), width)
+        yield from _folded(_rows(program, run, labels or {}), width)
         yield Text("")
     if program.next_symbols:
         allowed = allowed_next(program, run)[-1]
@@ -50,16 +96,17 @@ def render_run(program: CraspProgram, run: CraspRun, trace: bool, width: int) ->
         yield Text(f"result   {'accepted' if run.accepted else 'rejected'}", RESULT)
 
 
-def _rows(program: CraspProgram, run: CraspRun) -> Iterator[Row]:
+def _rows(program: CraspProgram, run: CraspRun, labels: Mapping[str, str]) -> Iterator[Row]:
     count = len(run.word) + 1
     yield Row("position", [str(i) for i in range(count)], [QUIET] * count)
     yield Row("symbol", [BEGIN, *map(shown, run.word)], [QUIET] + [RESULT] * (count - 1))
     for name, values in run.values.items():
+        label = labels.get(name) or name_text(name)
         if program.kinds[name] == "count":
-            yield Row(name_text(name), [str(value) for value in values], [COUNT] * count)
+            yield Row(label, [str(value) for value in values], [COUNT] * count)
         else:
             cells = [TRUE if value else FALSE for value in values]
-            yield Row(name_text(name), cells, ["" if value else QUIET for value in values])
+            yield Row(label, cells, ["" if value else QUIET for value in values])
     if program.next_symbols:
         cells = [_several(symbols) for symbols in allowed_next(program, run)]
         yield Row("next", cells, [RESULT] * count)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from weft.cli.options import MAX_COUNT, Json, RunName, Runs, print_json
+from weft.cli.options import Json, RunName, Runs, count_option, print_json
 
 
 def explain_command(
@@ -21,10 +21,7 @@ def explain_command(
             help="How far a unit may be from the exact values of a rule.",
         ),
     ] = 0.1,
-    limit: Annotated[
-        int,
-        typer.Option("--limit", min=0, max=MAX_COUNT, help="How many rules of a kind to print."),
-    ] = 100,
+    limit: Annotated[int, count_option("--limit", "How many rules of a kind to print.", 0)] = 100,
     runs: Runs = Path("runs"),
     json: Json = False,
 ) -> None:

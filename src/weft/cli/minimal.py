@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from weft.cli.options import (
-    MAX_COUNT,
     MAX_SEED,
     Json,
     Layers,
     Name,
+    count_option,
     new_console,
     new_table,
     print_json,
@@ -35,12 +35,8 @@ Test = Annotated[
     list[str] | None,
     typer.Option("--test", metavar="SPLIT", help="Test inputs, in the same form; may be repeated."),
 ]
-Size = Annotated[
-    int, typer.Option("--size", min=1, max=MAX_COUNT, help="How many training inputs to draw.")
-]
-Tests = Annotated[
-    int, typer.Option("--tests", min=1, max=MAX_COUNT, help="How many test inputs to draw.")
-]
+Size = Annotated[int, count_option("--size", "How many training inputs to draw.")]
+Tests = Annotated[int, count_option("--tests", "How many test inputs to draw.")]
 Full = Annotated[
     bool, typer.Option("--full", help="Also drop constraints that training does not need.")
 ]
@@ -51,10 +47,7 @@ ReadingName = Annotated[
     ),
 ]
 Tries = Annotated[
-    int,
-    typer.Option(
-        "--tries", min=1, max=MAX_COUNT, help="With --full: how many orders of constraints to try."
-    ),
+    int, count_option("--tries", "With --full: how many orders of constraints to try.")
 ]
 Seed = Annotated[
     int | None,
@@ -68,9 +61,7 @@ FormName = Annotated[
 ]
 Rules = Annotated[bool, typer.Option("--rules", help="Show the rules of the minimal program.")]
 Dropped = Annotated[bool, typer.Option("--dropped", help="Show what was dropped, and why.")]
-Limit = Annotated[
-    int, typer.Option("--limit", min=0, max=MAX_COUNT, help="How many rules to show.")
-]
+Limit = Annotated[int, count_option("--limit", "How many rules to show.", 0)]
 Markdown = Annotated[bool, typer.Option("--markdown", help="Print Markdown.")]
 
 

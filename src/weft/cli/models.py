@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from weft.cli.options import MAX_COUNT, Json, new_console, paragraphs, print_json
+from weft.cli.options import Json, count_option, new_console, paragraphs, print_json
 from weft.errors import WeftError
 
 if TYPE_CHECKING:
@@ -46,17 +46,11 @@ def models_command(
         typer.Option("--canon", help="Count with Canon layers at these places, as in AC."),
     ] = None,
     vocabulary: Annotated[
-        int,
-        typer.Option(
-            "--vocabulary",
-            min=1,
-            max=MAX_COUNT,
-            help="Size of the vocabulary to count parameters with.",
-        ),
+        int, count_option("--vocabulary", "Size of the vocabulary to count parameters with.")
     ] = 128,
     json: Json = False,
 ) -> None:
-    """List mechanisms and presets, or show entry.
+    """List mechanisms and presets, or show one.
 
     A mechanism is shown with its formula and parameters.
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from weft.cli.options import MAX_COUNT, Json, Layers, MaxLength, Name, Seed, plural, print_json
+from weft.cli.options import Json, Layers, MaxLength, Name, Seed, count_option, plural, print_json
 from weft.interpreter.inputs import read_input_file, valid_inputs
 
 if TYPE_CHECKING:
@@ -24,13 +24,7 @@ def optimum_command(
         Path | None, typer.Option("--inputs", help="A file with one training input per line.")
     ] = None,
     samples: Annotated[
-        int,
-        typer.Option(
-            "--samples",
-            min=1,
-            max=MAX_COUNT,
-            help="Without a file: how many random inputs to draw.",
-        ),
+        int, count_option("--samples", "Without a file: how many random inputs to draw.")
     ] = 200,
     max_length: MaxLength = 20,
     seed: Seed = 0,

@@ -28,12 +28,18 @@ MAX_SEED = 2**63 - 1
 MAX_COLUMNS = 1000
 """Of a table that may be wider than the terminal."""
 
+
+def count_option(name: str, help: str, least: int = 1) -> Any:
+    """An option for a count, from `least` to `MAX_COUNT`."""
+    return typer.Option(name, min=least, max=MAX_COUNT, help=help)
+
+
 Name = Annotated[
     str,
     typer.Argument(
         metavar="PROGRAM",
-        help="A library name (see `weft list`) or path/file.py:Class; parameters in brackets, as "
-        "in 'parity-absolute(positions=128)'.",
+        help="A library name (see `weft list`), crasp:NAME (see `weft crasp list`), a .crasp file "
+        "or path/file.py:Class; parameters in brackets, as in 'parity-absolute(positions=128)'.",
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
@@ -48,13 +54,7 @@ Jobs = Annotated[
     int, typer.Option("--jobs", min=1, max=MAX_JOBS, help="How many processes to run at a time.")
 ]
 Layers = Annotated[
-    int | None,
-    typer.Option(
-        "--layers",
-        min=0,
-        max=MAX_COUNT,
-        help="How many layers to run, if the program does not halt.",
-    ),
+    int | None, count_option("--layers", "How many layers to run, if the program does not halt.", 0)
 ]
 MaxLength = Annotated[
     int, typer.Option("--max-length", min=1, max=MAX_LENGTH, help="Maximum length of an input.")

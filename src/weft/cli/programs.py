@@ -11,9 +11,9 @@ from typing import Annotated, Any
 import typer
 
 from weft.cli.options import (
-    MAX_COUNT,
     Json,
     Name,
+    count_option,
     model_path,
     new_console,
     new_table,
@@ -74,13 +74,7 @@ def rules_command(
         typer.Option("--check", help="Check that no two rules overlap; else exit with 1."),
     ] = False,
     limit: Annotated[
-        int | None,
-        typer.Option(
-            "--limit",
-            min=0,
-            max=MAX_COUNT,
-            help="Print at most this many (100; all with --json).",
-        ),
+        int | None, count_option("--limit", "Print at most this many (100; all with --json).", 0)
     ] = None,
     json: Json = False,
 ) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from weft.cli.options import MAX_COUNT, Json, model_path, print_json
+from weft.cli.options import Json, count_option, model_path, print_json
 from weft.errors import WeftError
 from weft.files import output_file
 
@@ -29,8 +29,9 @@ def run_command(
         str,
         typer.Argument(
             metavar="PROGRAM",
-            help="A library name (see `weft list`) or path/file.py:Class, with parameters in "
-            "brackets, as in 'parity-absolute(positions=128)'; or the folder of a model or a run.",
+            help="A library name (see `weft list`), crasp:NAME (see `weft crasp list`), a .crasp "
+            "file or path/file.py:Class, with parameters in brackets, as in "
+            "'parity-absolute(positions=128)'; or the folder of a model or a run.",
         ),
     ],
     given: Annotated[
@@ -41,14 +42,10 @@ def run_command(
         bool, typer.Option("--trace", help="Show the residual stream after every layer.")
     ] = False,
     layers: Annotated[
-        int | None,
-        typer.Option(
-            "--layers", min=0, max=MAX_COUNT, help="Run this many layers, or until it halts."
-        ),
+        int | None, count_option("--layers", "Run this many layers, or until it halts.", 0)
     ] = None,
     max_layers: Annotated[
-        int | None,
-        typer.Option("--max-layers", min=0, max=MAX_COUNT, help="Fail if it runs for more layers."),
+        int | None, count_option("--max-layers", "Fail if it runs for more layers.", 0)
     ] = None,
     compiled: Annotated[
         bool, typer.Option("--compiled", help="Compile the program and run the weights.")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from weft.cli.options import MAX_COUNT, Json, Level, plural, print_json
+from weft.cli.options import Json, Level, count_option, plural, print_json
 
 if TYPE_CHECKING:
     from weft.programs.subleq.machine import Machine, MachineRun
@@ -53,13 +53,7 @@ def subleq_command(
         ),
     ] = None,
     max_instructions: Annotated[
-        int,
-        typer.Option(
-            "--max-instructions",
-            min=1,
-            max=MAX_COUNT,
-            help="Fail after this many instructions.",
-        ),
+        int, count_option("--max-instructions", "Fail after this many instructions.")
     ] = 1000,
     level: Level = 2,
     weights: Annotated[

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from weft.cli.options import MAX_COUNT, Json, new_console, paragraphs, print_json
+from weft.cli.options import Json, count_option, new_console, paragraphs, print_json
 
 if TYPE_CHECKING:
     from weft.tasks import Task
@@ -27,10 +27,7 @@ def tasks_command(
         typer.Argument(metavar="KEY=VALUE ...", help="Parameters of the task, such as length=12."),
     ] = None,
     examples: Annotated[
-        int,
-        typer.Option(
-            "--examples", min=0, max=MAX_COUNT, help="How many tests of each split to print."
-        ),
+        int, count_option("--examples", "How many tests of each split to print.", 0)
     ] = 2,
     json: Json = False,
 ) -> None:

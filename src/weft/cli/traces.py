@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from weft.cli.options import MAX_COUNT, Json, MaxLength, Name, Seed, print_json
+from weft.cli.options import Json, MaxLength, Name, Seed, count_option, print_json
 from weft.errors import WeftError
 from weft.files import output_folder
 from weft.interpreter.inputs import random_inputs, read_input_file
@@ -31,19 +31,11 @@ def traces_command(
     task: Annotated[
         str | None, typer.Option("--task", help="Take the training inputs of this task.")
     ] = None,
-    samples: Annotated[
-        int, typer.Option("--samples", min=1, max=MAX_COUNT, help="How many inputs to draw.")
-    ] = 1000,
+    samples: Annotated[int, count_option("--samples", "How many inputs to draw.")] = 1000,
     max_length: MaxLength = 20,
     seed: Seed = 0,
     show: Annotated[
-        int,
-        typer.Option(
-            "--show",
-            min=0,
-            max=MAX_COUNT,
-            help="How many states to print, the most frequent first.",
-        ),
+        int, count_option("--show", "How many states to print, the most frequent first.", 0)
     ] = 0,
     json: Json = False,
 ) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from weft.cli.options import MAX_COUNT, Device, Json, RunName, Runs, print_json
+from weft.cli.options import Device, Json, RunName, Runs, count_option, print_json
 from weft.errors import WeftError
 from weft.files import output_folder
 
@@ -43,8 +43,7 @@ def train_command(
     runs: Runs = Path("runs"),
     device: Device = "auto",
     save_every: Annotated[
-        float,
-        typer.Option("--save-every", min=0, max=MAX_COUNT, help="Seconds between checkpoints."),
+        float, count_option("--save-every", "Seconds between checkpoints.", 0)
     ] = 60.0,
     quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
     own: Annotated[
@@ -131,10 +130,7 @@ def eval_command(
     splits: Annotated[
         list[str] | None, typer.Option("--split", help="Only this split; may be repeated.")
     ] = None,
-    size: Annotated[
-        int | None,
-        typer.Option("--size", min=1, max=MAX_COUNT, help="How many examples of each split."),
-    ] = None,
+    size: Annotated[int | None, count_option("--size", "How many examples of each split.")] = None,
     by: Annotated[
         str | None,
         typer.Option("--by", metavar="AXIS", help="Also show accuracy by this axis."),

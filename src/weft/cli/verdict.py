@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Literal, cast
 import typer
 
 from weft.cli.options import (
-    MAX_COUNT,
     Device,
     Json,
     Out,
     Runs,
     check_places,
+    count_option,
     new_console,
     new_table,
     print_full_width,
@@ -42,14 +42,9 @@ def verdict_command(
         ),
     ] = None,
     examples: Annotated[
-        int,
-        typer.Option(
-            "--examples", min=1, max=MAX_COUNT, help="Training inputs for minimal programs."
-        ),
+        int, count_option("--examples", "Training inputs for minimal programs.")
     ] = 10_000,
-    tests: Annotated[
-        int, typer.Option("--tests", min=1, max=MAX_COUNT, help="Tests of each split.")
-    ] = 1_000,
+    tests: Annotated[int, count_option("--tests", "Tests of each split.")] = 1_000,
     learn: Annotated[
         str,
         typer.Option("--learn", help="Train missing runs from traces: small or paper recipes."),

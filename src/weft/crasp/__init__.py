@@ -1,7 +1,11 @@
 """C-RASP[periodic, local], the programming language of counting transformers.
 
-`expressions` and `program` say what a program is, `reference` what it means.
+`expressions` and `program` say what a program is, `reference` what it means. What analyses
+programs is loaded when it is first used: `run_batch` and `equal` need NumPy.
 """
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from weft.crasp.builder import (
     Boolean,
@@ -47,9 +51,25 @@ from weft.crasp.predicates import check_local, check_periodic, local, periodic
 from weft.crasp.program import CraspProgram, Line
 from weft.crasp.reference import CraspRun, run
 
+if TYPE_CHECKING:
+    from weft.crasp.batched import BatchRun, run_batch
+    from weft.crasp.equivalence import equal
+    from weft.crasp.measures import Measures, measure
+    from weft.crasp.simplification import simplify
+
+_HOME_OF = {
+    "BatchRun": "weft.crasp.batched",
+    "Measures": "weft.crasp.measures",
+    "equal": "weft.crasp.equivalence",
+    "measure": "weft.crasp.measures",
+    "run_batch": "weft.crasp.batched",
+    "simplify": "weft.crasp.simplification",
+}
+
 __all__ = [
     "Add",
     "And",
+    "BatchRun",
     "Boolean",
     "Comparison",
     "Conditional",
@@ -65,6 +85,7 @@ __all__ = [
     "Line",
     "Local",
     "Maximum",
+    "Measures",
     "Minimum",
     "Name",
     "Not",
@@ -79,11 +100,13 @@ __all__ = [
     "check_local",
     "check_periodic",
     "count",
+    "equal",
     "exists",
     "if_else",
     "load",
     "local",
     "maximum",
+    "measure",
     "minimum",
     "mod",
     "parse",
@@ -92,5 +115,13 @@ __all__ = [
     "previous",
     "read",
     "run",
+    "run_batch",
+    "simplify",
     "symbol",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'weft.crasp' has no attribute '{name}'")
+    return getattr(import_module(_HOME_OF[name]), name)

@@ -33,6 +33,8 @@ from weft.language.stream import Stream
 
 MAX_LENGTH = 20
 """The longest word by default."""
+MAX_VALUES = 20_000
+"""A variable may have this many values."""
 
 
 class CraspAsProgram(Program):
@@ -49,6 +51,14 @@ class CraspAsProgram(Program):
         if max_length < 1:
             raise WeftError(f"max_length cannot be {max_length}", remedy="Give at least 1")
         plan = Plan(crasp, max_length)
+        for name, planned in plan.variables.items():
+            if planned.size > MAX_VALUES:
+                raise WeftError(
+                    f"the variable {name} would have {planned.size:,} values, more than "
+                    f"{MAX_VALUES:,}",
+                    subject=crasp.name,
+                    remedy="Give a smaller max_length, or use smaller periods and coefficients",
+                )
         self.crasp = crasp
         self.max_length = max_length
         self.begin, stop = _free(crasp, "^<begin>"), _free(crasp, ".<stop>")

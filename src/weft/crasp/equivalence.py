@@ -166,7 +166,7 @@ class _Search:
         self.configurations = 1
         self._packing = _Packing(machine, length)
         self._visited = _KeySet()
-        self._steps: list[tuple[NDArray[np.intp], NDArray[np.intp]]] = []  # parents and symbols
+        self._places: list[NDArray[np.intp]] = []  # by length: parent times symbols plus symbol
 
     def run(self, progress: Callable[[int, int], None] | None) -> EqualitySearch:
         """Search until programs differ, no configuration is new, or the length is reached."""
@@ -179,7 +179,7 @@ class _Search:
             last = position == self.length
             difference, reached = self._advance(position, reached, last=last)
             if difference is not None:
-                word = self._word(*divmod(difference, len(self.machine.alphabet)))
+                word = self._word(difference)
                 return EqualitySearch(word, position, self.configurations, complete=False)
             if progress is not None:
                 progress(position, self.configurations)
@@ -204,8 +204,8 @@ class _Search:
             if not last:
                 configurations, residues, matters = self.machine.reduce(after(), position)
                 keys = self._packing.keys(configurations, residues)
-                first = np.sort(np.unique(keys, return_index=True)[1])
-                first = first[matters[first] & self._visited.lacks(keys[first])]
+                distinct, first = np.unique(keys, return_index=True)
+                first = np.sort(first[matters[first] & self._visited.lacks(distinct)])
                 batches.append((first + offset, keys[first], configurations[first]))
         if last:
             return None, reached
@@ -213,7 +213,7 @@ class _Search:
         first = np.sort(np.unique(keys, return_index=True)[1])
         self._visited.add(keys[first])
         places = np.concatenate([places for places, _, _ in batches])[first]
-        self._steps.append(np.divmod(places, len(self.machine.alphabet)))
+        self._places.append(places)
         self.configurations += len(first)
         if self.configurations > self.max_configurations:
             raise WeftError(
@@ -225,12 +225,13 @@ class _Search:
         history = np.concatenate([each.history for _, _, each in batches])
         return None, Configurations(forms, history)[first]
 
-    def _word(self, configuration: int, symbol: int) -> tuple[str, ...]:
-        """The word that led to a configuration, and one more symbol."""
-        word = [self.machine.alphabet[symbol]]
-        for parents, symbols in reversed(self._steps):
-            word.append(self.machine.alphabet[symbols[configuration]])
-            configuration = int(parents[configuration])
+    def _word(self, place: int) -> tuple[str, ...]:
+        """The word that led to a configuration and a symbol, given by their place."""
+        word: list[str] = []
+        for places in [*reversed(self._places), None]:
+            configuration, symbol = divmod(place, len(self.machine.alphabet))
+            word.append(self.machine.alphabet[symbol])
+            place = 0 if places is None else int(places[configuration])
         return tuple(reversed(word))
 
 

@@ -352,14 +352,20 @@ class Machine:
             which configurations matter: after the others, the result is the same for ever.
         """
         reductions, which = self._reductions_of(after)
+        if len(reductions) == 1:
+            which = np.zeros(1, np.intp)  # one row, which broadcasts
         caps = np.stack([reduction.caps for reduction in reductions])[which]
         kept_forms = np.stack([reduction.forms for reduction in reductions])[which]
         kept_history = np.stack([reduction.history for reduction in reductions])[which]
         positions = np.array([reduction.position for reduction in reductions])[which]
-        forms = np.minimum(after.forms, caps) * kept_forms
-        reduced = Configurations(forms, after.history & kept_history)
-        open_ = np.array([not reduction.decided for reduction in reductions])[which]
-        return reduced, positions * (position % self.period), open_
+        matters = np.array([not reduction.decided for reduction in reductions])[which]
+        return (
+            Configurations(
+                np.minimum(after.forms, caps) * kept_forms, after.history & kept_history
+            ),
+            np.broadcast_to(positions * (position % self.period), len(after)),
+            np.broadcast_to(matters, len(after)),
+        )
 
     def _reductions_of(self, after: Configurations) -> tuple[list[Reduction], NDArray[np.intp]]:
         """Reductions, and by configuration the number of its own."""

@@ -37,7 +37,15 @@ from weft.crasp.expressions import (
     Subtract,
     Symbol,
 )
-from weft.crasp.program import MAX_DIGITS, NEXT, CraspProgram, ExpressionError, Line, why_not_a_name
+from weft.crasp.program import (
+    MAX_DIGITS,
+    MAX_NESTING,
+    NEXT,
+    CraspProgram,
+    ExpressionError,
+    Line,
+    why_not_a_name,
+)
 from weft.crasp.text import symbol_text
 from weft.errors import WeftError, did_you_mean
 from weft.files import read_text
@@ -46,8 +54,6 @@ if TYPE_CHECKING:
     from lark import Lark, Token
 
 GRAMMAR = Path(__file__).with_name("grammar.lark")
-MAX_NESTING = 200
-"""Expressions inside expressions, at most: they are evaluated recursively."""
 MAX_RANGE = 1000
 """The largest offset of `j >= i - d`, which stands for all offsets up to d."""
 

@@ -20,8 +20,8 @@ what earlier layers add.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,6 +73,10 @@ class HeadPositions:
     range: int
     locality: float
     limit: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """The fit as plain values, for JSON; layers and heads count from 0."""
+        return {**asdict(self), "phi": self.phi.tolist(), "description": self.description}
 
     @property
     def description(self) -> str:

@@ -42,6 +42,8 @@ KEYWORDS = (
     "max", "true", "false", "in", "MOD",
 )  # fmt: skip
 """Words of the language, which cannot be names of lines or predicates."""
+MAX_NESTING = 200
+"""Expressions inside expressions, at most: they are printed, checked and evaluated recursively."""
 MAX_DIGITS = 1000
 """Digits of an integer constant, at most."""
 
@@ -181,6 +183,7 @@ class CraspProgram:
                     line.expression,
                     "Use letters, digits and underscores",
                 )
+            _check_nesting(line.expression)
             self._check_parts(line)
             kinds[line.name] = kind_of(line.expression, kinds, names)
             if line.name.startswith(NEXT) and kinds[line.name] != "Boolean":
@@ -224,6 +227,18 @@ class CraspProgram:
                     subject=self.name,
                     remedy="Rename one of them",
                 )
+
+
+def _check_nesting(expression: Expression) -> None:
+    level: tuple[Expression, ...] = (expression,)
+    for _ in range(MAX_NESTING + 1):
+        if not level:
+            return
+        level = tuple(inside for part in level for inside in operands(part))
+    if level:
+        raise ExpressionError(
+            f"this is nested more than {MAX_NESTING} deep", level[0], "Give its parts names"
+        )
 
 
 def why_not_a_name(name: str) -> str:

@@ -44,7 +44,7 @@ def check(point: ExtensionPoint, value: Any, shown: str) -> None:
             if point.arguments
             else "Give every parameter a default",
         ) from None
-    except ValueError:  # no signature to be had
+    except ValueError:  # it has no signature
         return
 
 

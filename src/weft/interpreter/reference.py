@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, NoReturn
 
-from weft.errors import Location, WeftError, unknown_name
+from weft.errors import Location, WeftError
 from weft.interpreter.failures import StepError, no_layers, not_halted, undefined_read
 from weft.interpreter.inputs import read_input, with_input_number
 from weft.interpreter.trace import Layer, Run, Trace, halting_times, read_state
 from weft.language.bounded import EndlessLoop, call_bounded
-from weft.language.definition import head_write_error
+from weft.language.definition import head_write_error, unknown_variable
 from weft.language.program import Head, Program, as_program, token_numbers
 from weft.language.ranges import UNDEFINED, Number, OutOfRange
 from weft.language.state import StateObject
@@ -267,6 +267,10 @@ class StateContent:
         self.error = self.error or error
         raise error
 
+    def refuse_unknown(self, name: str) -> NoReturn:
+        """Fail because a variable does not exist."""
+        self.refuse(unknown_variable(self.program.name, name, self.values, _caller()))
+
 
 class StepState(StateObject):
     """The `z` of a step: the variables of one position, by attribute or by name.
@@ -283,7 +287,7 @@ class StepState(StateObject):
     def __getitem__(self, name: str) -> Any:
         content = self.__content__
         if name not in content.values:
-            content.refuse(_unknown(content, name))
+            content.refuse_unknown(name)
         value = content.values[name]
         if value is UNDEFINED:
             raise UndefinedRead(name)
@@ -292,7 +296,7 @@ class StepState(StateObject):
     def __setitem__(self, name: str, value: Any) -> None:
         content = self.__content__
         if name not in content.values:
-            content.refuse(_unknown(content, name))
+            content.refuse_unknown(name)
         if content.program.variables[name].is_head:
             content.refuse(head_write_error(content.program.name, name, _caller()))
         content.values[name] = content.written[name] = value
@@ -306,12 +310,6 @@ class StepState(StateObject):
         content, where = self.__content__, _caller()
         assert where is not None
         content.refuse(escape_error(content.program.name, Escape(what, where)))
-
-
-def _unknown(content: StateContent, name: str) -> WeftError:
-    subject = f"{content.program.name}.step"
-    what = f"there is no variable '{name}'"
-    return unknown_name(what, name, content.values, subject=subject, where=_caller())
 
 
 def _last_write(program: Program, state: dict[str, Any], name: str) -> Location | None:

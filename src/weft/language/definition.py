@@ -8,10 +8,11 @@ from __future__ import annotations
 import ast
 import inspect
 import linecache
+from collections.abc import Iterable
 from types import FunctionType, MappingProxyType
 from typing import Any
 
-from weft.errors import Location, WeftError, check_known, did_you_mean
+from weft.errors import Location, WeftError, did_you_mean, unknown_name
 from weft.language.declare import (
     Declaration,
     HaltDeclaration,
@@ -397,15 +398,18 @@ def check_step(owner: str, definition: Definition, step: Any) -> None:
     for access in uses(step, 0):
         if isinstance(access, Escape):
             raise escape_error(owner, access)
-        check_known(
-            access.name,
-            definition.variables,
-            f"there is no variable '{access.name}'",
-            subject=f"{owner}.step",
-            where=access.where,
-        )
+        if access.name not in definition.variables:
+            raise unknown_variable(owner, access.name, definition.variables, access.where)
         if access.writes and definition.variables[access.name].is_head:
             raise head_write_error(owner, access.name, access.where)
+
+
+def unknown_variable(
+    owner: str, name: str, variables: Iterable[str], where: Location | None
+) -> WeftError:
+    """The step names a variable that the program does not have."""
+    what = f"there is no variable '{name}'"
+    return unknown_name(what, name, variables, subject=f"{owner}.step", where=where)
 
 
 def head_write_error(owner: str, name: str, where: Location | None) -> WeftError:

@@ -71,7 +71,7 @@ class TokenFormat:
     """Text by the names of tokens: characters if all names are characters, words otherwise.
 
     Attributes:
-        mode: where the answer stands: under `every` token of the input, or under its `last` one; as
+        mode: where the answer is: under `every` token of the input, or under its `last` one; as
             all classes that score higher than `end` under the last one (`allowed`); as what the
             model `continue`s it with; or as what its decoder writes (`translate`).
         classes: the names of the classes that the model chooses from.

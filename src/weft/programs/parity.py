@@ -18,7 +18,7 @@ START = "s"
 class Parity(weft.Program):
     """Parity carried from left to right, one position per layer, by looking at the left neighbour.
 
-    Right for every length: N bits take N layers, two heads, four binary variables and 7 rules.
+    Right for every length: N bits take N layers; two binary variables, two heads and 7 rules.
     """
 
     tokens = [0, 1, START]

@@ -98,7 +98,7 @@ def train(
                     write_json(folder / "config.json", config.as_dict())
                     copy_files(config.extensions, folder / "code")
                     write_json(folder / "environment.json", environment(where))
-            callbacks = callbacks if group.first else ()
+            callbacks = tuple(callbacks) if group.first else ()
             try:
                 result = _run(
                     config, learned, folder, where, group, callbacks, save_every, interrupts

@@ -348,6 +348,11 @@ LANGUAGES = [
         pattern("(b|abc)*"),
         lambda rng, size: repeated(rng, size, "b", "abc"),
     ),
+    Language(
+        "bcab-or-cbac",
+        automaton("0b1 1c2 2a3 3b0 0c4 4b5 5a6 6c0"),
+        lambda rng, size: repeated(rng, size, "bcab", "cbac"),
+    ),
     Language("even-length", pattern("(aa)*"), lambda rng, size: "aa" * (size // 2)),
     *(
         Language(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from weft.crasp import library
+from weft.crasp.parser import parse
+from weft.crasp.text import text
 from weft.errors import WeftError
 
 
@@ -51,3 +53,9 @@ def test_entries_describe_themselves(name: str) -> None:
 def test_mistakes_are_explained(name: str, message: str) -> None:
     with pytest.raises(WeftError, match=message):
         library.load(name)
+
+
+@pytest.mark.parametrize("name", [*library.names(), "bounded-dyck(depth=3)", "sort(letters=6)"])
+def test_programs_are_their_text(name: str) -> None:
+    program = library.load(name)
+    assert parse(text(program)) == program

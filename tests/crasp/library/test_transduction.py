@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import permutations, product
+from itertools import pairwise, permutations, product
 from random import Random
 from string import ascii_lowercase
 
@@ -60,6 +60,20 @@ def distinct(letters: str) -> Iterator[str]:
 
 def random_distinct(rng: Random, letters: str) -> str:
     return "".join(rng.sample(letters, rng.randint(0, len(letters)))) + "|"
+
+
+def distinct_pairs(inputs: Iterable[str]) -> Iterator[str]:
+    """Inputs in which no two neighbouring letters stand side by side twice."""
+    for word in inputs:
+        pairs = list(pairwise(word))
+        if len(set(pairs)) == len(pairs):
+            yield word + "|"
+
+
+def random_pairs(rng: Random, letters: str) -> str:
+    while True:
+        for word in distinct_pairs(["".join(rng.choices(letters, k=rng.randint(0, 9)))]):
+            return word
 
 
 def interleaving(rng: Random, strings: int, length: int) -> str:
@@ -132,6 +146,16 @@ TASKS = [
             ("sort", lambda text: "".join(sorted(text[:-1]))),
         )
         for letters in ("abcd", "ab", "abcdef")
+    ),
+    *(
+        Task(
+            "bigram-copy",
+            lambda letters=letters, longest=longest: distinct_pairs(words(letters, longest)),
+            lambda rng, letters=letters: random_pairs(rng, letters),
+            lambda text: text[:-1],
+            {"letters": len(letters)},
+        )
+        for letters, longest in (("abc", 6), ("ab", 5))
     ),
     *(
         Task(

@@ -6,7 +6,7 @@ from itertools import groupby, pairwise
 from string import ascii_lowercase
 
 from weft.crasp.builder import Boolean, Count, CraspBuilder, all_of, any_of, count, exists, symbol
-from weft.crasp.library.catalogue import check_range, library_program
+from weft.crasp.library.catalogue import check_range, library_program, multiple
 from weft.crasp.program import CraspProgram
 from weft.errors import WeftError
 
@@ -167,6 +167,34 @@ def b_or_abc() -> CraspProgram:
         ]
     )
     program.accept = (count(program.bad) == 0) & (count(a) == count(c))
+    return program.build()
+
+
+@library_program("bcab-or-cbac", "(bcab + cbac)*", "bcabcbac")
+def bcab_or_cbac() -> CraspProgram:
+    """One a counts as three of the others, which gives the place in a block of four.
+
+    The balance of the other letters goes 1, 2, -1, 0 through a block. The letter at the second
+    place differs from that at the first, and the one at the fourth equals it: in every block, and
+    so in their counts.
+    """
+    program = CraspBuilder("abc")
+    a, b, c = program.symbols
+    program.balance = count(b) + count(c) - multiple(3, count(a))
+    first, second, after_a, fourth = (program.balance == place for place in (1, 2, -1, 0))
+    program.b_first = count(b & first)
+    program.c_second = count(c & second)
+    program.b_fourth = count(b & fourth)
+    program.bad = any_of(
+        [
+            program.balance > 2,
+            program.balance < -1,
+            a & ~after_a,
+            second & (program.b_first != program.c_second),
+            fourth & (program.b_first != program.b_fourth),
+        ]
+    )
+    program.accept = (count(program.bad) == 0) & fourth
     return program.build()
 
 

@@ -59,6 +59,19 @@ def draw_distinct(rng: Random, length: int, letters: int) -> list[str]:
     return [*rng.sample(ascii_lowercase[:letters], number), SEPARATOR]
 
 
+def draw_pairs(rng: Random, length: int, letters: int) -> list[str]:
+    """Letters of which no pair of neighbours occurs twice."""
+    word, pairs = list[str](), set[str]()
+    for _ in range(rng.randint(0, max(0, (length - 1) // 2))):
+        before = word[-1] if word else ""
+        free = [letter for letter in ascii_lowercase[:letters] if before + letter not in pairs]
+        if not free:
+            break
+        word.append(rng.choice(free))
+        pairs.add(before + word[-1])
+    return [*word, SEPARATOR]
+
+
 def draw_query(rng: Random, length: int, letters: int) -> list[str]:
     """A word and a letter to look up."""
     word = rng.choices(ascii_lowercase[:letters], k=max(0, length - 3))
@@ -146,6 +159,30 @@ def unique_copy(letters: int = 4) -> CraspProgram:
         starts = BAR & exists(symbol(b) & FIRST)
         follows = [symbol(a) & pairs[a + b] for a in symbols if a != b]
         program.allow(b, any_of([starts, *follows]))
+    return program.build()
+
+
+@library_program("bigram-copy", "a word of distinct pairs of letters, copied", "aabac|", draw_pairs)
+def bigram_copy(letters: int = 3) -> CraspProgram:
+    """What follows this letter and the one before it in the input comes next.
+
+    No pair of neighbouring letters occurs twice in the input. The first two letters of the answer
+    are those at the first two positions.
+    """
+    symbols = _letters(letters)
+    program = CraspBuilder(symbols + SEPARATOR)
+    pairs = {
+        a + b: program.define(f"pair_{a}{b}", symbol(b) & previous(symbol(a)))
+        for a in symbols
+        for b in symbols
+    }
+    for c in symbols:
+        options = [BAR & exists(symbol(c) & FIRST)]
+        for b in symbols:
+            second = exists(symbol(c) & previous(symbol(b) & FIRST))
+            options.append(symbol(b) & previous(BAR) & second)
+        options += [pair & exists(symbol(c) & previous(pair)) for pair in pairs.values()]
+        program.allow(c, any_of(options))
     return program.build()
 
 

@@ -9,9 +9,8 @@ from collections.abc import Iterator
 from types import CodeType, FunctionType
 from typing import Any
 
-from weft.errors import Location, WeftError, unknown_name
 from weft.language.bounded import EndlessLoop, call_bounded, code_reaches_loop
-from weft.language.definition import head_write_error
+from weft.language.definition import head_write_error, unknown_variable
 from weft.language.expressions import FAILED, Constant, EndlessFailure, Expression
 from weft.language.frontend.fragments import (
     OVER,
@@ -42,12 +41,6 @@ from weft.language.state_access import (
 
 VALUE = "__weft_value"
 """What the value of a tabulated expression is called in its namespace."""
-
-
-def unknown_variable(machine: SymbolicMachine, name: str, where: Location) -> WeftError:
-    """The step names a variable that the program does not have."""
-    what = f"there is no variable '{name}'"
-    return unknown_name(what, name, machine.variables, subject=f"{machine.owner}.step", where=where)
 
 
 class Inputs:
@@ -143,7 +136,7 @@ class Inputs:
         """Let the fragment use a variable."""
         machine = self.machine
         if name not in machine.variables:
-            raise unknown_variable(machine, name, machine.where(node))
+            raise unknown_variable(machine.owner, name, machine.variables, machine.where(node))
         if writes and machine.variables[name].is_head:
             raise head_write_error(machine.owner, name, machine.where(node))
         self.symbolic["variable", name] = machine.known(machine.plain(machine.values[name]))

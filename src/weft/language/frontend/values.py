@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from weft.language.bounded import ROUNDS
+from weft.language.definition import unknown_variable
 from weft.language.expressions import Apply, Choice, Constant, Expression
 from weft.language.frontend import calls, tabulation
-from weft.language.frontend.dependencies import unknown_variable
 from weft.language.frontend.machine import (
     STATE,
     Fork,
@@ -186,7 +186,7 @@ def variable_named(machine: SymbolicMachine, node: ast.Attribute | ast.Subscript
             raise NotUnderstood("the state is used with a computed name", where)
         variable = index.value
     if variable not in machine.variables:
-        raise unknown_variable(machine, variable, where)
+        raise unknown_variable(machine.owner, variable, machine.variables, where)
     return variable
 
 

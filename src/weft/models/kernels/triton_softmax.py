@@ -17,7 +17,7 @@ are taken in float32 first: c reaches thousands, and only differences of neighbo
 are in units of log2, for exp2. The passes:
 
     forward   a block of queries, over keys, with running maximum and sum: o, and L_i, the log2 of
-              the sum of 2^(scores with u_i), so that P_ij can be had again from i and j alone
+              the sum of 2^(scores with u_i), so that P_ij can be recomputed from i and j
     rows      D_i = sum_d do_id o_id, and L_i without u_i as seen from a token nearby
     dkv       a block of keys, over queries: dv_j = sum_i P_ij do_i,
               dS_ij = P_ij (do_i · v_j - D_i), dk_j = scale sum_i dS_ij q_i and
