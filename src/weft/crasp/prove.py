@@ -62,8 +62,9 @@ def prove_folder(folder: str | Path, program: CraspProgram | None = None) -> Cra
         return CraspProof(verdict="undecided", reason=reason)
     proof = prove(model, program)
     wrong = _wrong_claim(description.text, model, program)
+    wrong = f"text.{wrong}" if wrong else "vocabulary" * (description.vocabulary is None)
     if proof.proved and wrong:
-        reason = f"in config.json, text.{wrong} is not that of the program"
+        reason = f"in config.json, {wrong} is not that of the program"
         proof = replace(proof, verdict="undecided", reason=reason)
     if own:
         record_verified(path, f"{proof} ({proof.checked})")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 
+import numpy as np
 import pytest
 import torch
 from crasp_mutants import is_harmful, rebuilt, words_for
@@ -13,17 +15,22 @@ from strategies import programs
 
 from weft.crasp import (
     Comparison,
+    Conditional,
     Counting,
     CraspProgram,
     Integer,
     Line,
     Maximum,
     Minimum,
+    Name,
     Symbol,
     library,
 )
 from weft.crasp.construction import _compile, compile_crasp
-from weft.crasp.proof import prove
+from weft.crasp.proof import prove, verify
+from weft.crasp.proof.execution import Unproved
+from weft.crasp.proof.meaning import meaning_of
+from weft.crasp.proof.values import Known
 from weft.errors import WeftError
 from weft.language.vocabulary import Vocabulary
 from weft.models.slots import Layout
@@ -213,6 +220,28 @@ def test_functions_that_differ_only_where_no_word_reaches_are_equal() -> None:
     assert not prove(compile_crasp(clumsy, max_length=30).model, replace(
         plain, lines=(Line("accept", Comparison(">=", Counting(A), Integer(3))),)
     ), search=False).proved  # fmt: skip
+
+
+def test_a_count_of_1_is_not_a_dimension_that_holds_1() -> None:
+    """It holds 1 / (i + 1), also where the functions differ elsewhere but are near."""
+    lines = [
+        Line("n", Conditional(Name("more"), Counting(A), Integer(1))) if line.name == "n" else line
+        for line in PROGRAM.lines
+    ]
+    program = CraspProgram(PROGRAM.alphabet, tuple(lines))
+    proving = verify._Proving(ahead(8), program)
+    proving.meaning = meaning = meaning_of(program, 8)
+    make = meaning.diagrams
+    exact = np.zeros(9)
+    share = make.scale(make.total(make.of_symbol(0, [1, 0])), 1 + Fraction(1, 4096))
+    one = make.total(make.of_symbol(1, [0, 0]))
+    for otherwise, right in ((one, True), (make.constant(1), False), (make.constant(0), False)):
+        held = Known(make.choice(meaning.lines["more"], share, otherwise), exact)
+        if right:
+            proving._check_count("n", meaning.lines["n"], held)
+        else:
+            with pytest.raises(Unproved, match="n is not what its dimension holds"):
+                proving._check_count("n", meaning.lines["n"], held)
 
 
 def test_a_proof_says_what_it_trusts() -> None:

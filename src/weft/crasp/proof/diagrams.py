@@ -187,10 +187,6 @@ class Diagrams:
         result: tuple[int, ...] = self._memo[key]
         return result
 
-    def is_boolean(self, diagram: int) -> bool:
-        """Whether all leaves are 0 or 1."""
-        return {self.false, self.true}.issuperset(self.leaves(diagram))
-
     def apply(self, name: str, operation: Callable[[Leaf, Leaf], int], one: int, other: int) -> int:
         """Combine two diagrams leaf by leaf; `name` names the operation."""
         key = (name, one, other)

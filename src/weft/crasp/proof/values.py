@@ -143,7 +143,11 @@ class Arithmetic:
 
     def _roundings(self, count: int) -> float:
         """The relative error of so many operations of a sum."""
-        return count * self.accumulated * SLACK + (STORES * self.stored if self.is_wide else 0.0)
+        return count * self.accumulated * SLACK + self._stores(STORES)
+
+    def _stores(self, count: int) -> float:
+        """The relative error of storing a result so many times in a narrower format."""
+        return (1 + self.stored) ** count - 1 if self.is_wide else 0.0
 
     def _sums_exactly(self, terms: list[tuple[float, Known]], bias: float) -> Booleans:
         """At which positions no product and no partial sum is rounded."""
@@ -219,7 +223,7 @@ class Arithmetic:
         summing = (depth + 4) * self.accumulated
         if (terms * self.accumulated > 0.01).any():
             return Unknown("a mean over more positions than the number format can add up")
-        relative = summing * 1.02 + (MEAN_STORES * self.stored if self.is_wide else 0.0)
+        relative = summing * 1.02 + self._stores(MEAN_STORES)
         error = np.cumsum(sizes) / self.places * relative * SLACK
         error[0] = 0.0  # one position with the weight 1
         return Known(make.total(value.function), error)

@@ -22,6 +22,7 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -245,11 +246,10 @@ class _Proving:
     def _differs(self, function: Function, other: Function) -> int | None:
         """The first position at which two Boolean functions may differ."""
         assert self.meaning is not None
-        differs = [self.longest + 1]
-        for path in _paths(self.meaning.diagrams, function, other):
-            if path.one != path.other:
-                open_ = ~path.excluded(self.meaning.diagrams)
-                differs += path.positions[open_][:1].tolist()
+        make, differs = self.meaning.diagrams, [self.longest + 1]
+        for path in _paths(make, function, other, equal=True):
+            open_ = ~path.excluded(make)
+            differs += path.positions[open_][:1].tolist()
         return min(differs) if min(differs) <= self.longest else None
 
     def _check_count(self, what: str, function: Function, value: Known) -> None:
@@ -379,6 +379,10 @@ def _position(position: int) -> str:
     return "the begin symbol" if position == 0 else f"position {position:,}"
 
 
+Tests = tuple[tuple[Test, bool], ...]
+"""Tests with their results."""
+
+
 @dataclass(frozen=True, eq=False)
 class _Path:
     """Tests with their results, and the leaves of two functions that they lead to.
@@ -390,7 +394,7 @@ class _Path:
         positions: where the two functions have these diagrams.
     """
 
-    tests: tuple[tuple[Test, bool], ...]
+    tests: Tests
     one: Leaf
     other: Leaf
     positions: Integers
@@ -410,39 +414,45 @@ class _Path:
         return result
 
 
-def _paths(make: Diagrams, one: Function, other: Function) -> Iterator[_Path]:
-    """The ways through the diagrams of two functions, at all positions where they differ.
+def _paths(
+    make: Diagrams, one: Function, other: Function, *, equal: bool = False
+) -> Iterator[_Path]:
+    """The ways through the diagrams of two functions to their leaves.
 
-    Where both have the same diagram, there is a path without tests for each of its leaves.
+    Args:
+        make: the diagrams.
+        one: a function.
+        other: another.
+        equal: whether equal leaves mean the same in both; then ways to these are left out.
     """
     stacked = np.stack([one.roots, other.roots], 1)
     pairs, places = np.unique(stacked, axis=0, return_inverse=True)
     for number, (a, b) in enumerate(pairs.tolist()):
         positions = np.flatnonzero(places.reshape(-1) == number)
-        if a == b:
-            for leaf in make.leaves(a):
-                yield _Path((), make.items[leaf], make.items[leaf], positions)  # type: ignore[arg-type]
-            continue
-        for found, (tests, x, y) in enumerate(_ways(make, a, b, ())):
-            if found > MAX_PATHS:
-                raise Unproved("two functions differ in more ways than can be looked at")
+        if a == b:  # on every way to a leaf of the one, the other comes to the same
+            ways = [] if equal else [((), leaf, leaf) for leaf in make.leaves(a)]
+        else:
+            ways = list(islice(_ways(make, a, b, equal, ()), MAX_PATHS + 1))
+        if len(ways) > MAX_PATHS:
+            raise Unproved("two functions differ in more ways than can be looked at")
+        for tests, x, y in ways:
             yield _Path(tests, make.items[x], make.items[y], positions)  # type: ignore[arg-type]
 
 
 def _ways(
-    make: Diagrams, one: int, other: int, tests: tuple[tuple[Test, bool], ...]
-) -> Iterator[tuple[tuple[tuple[Test, bool], ...], int, int]]:
+    make: Diagrams, one: int, other: int, equal: bool, tests: Tests
+) -> Iterator[tuple[Tests, int, int]]:
+    if equal and one == other:
+        return
     items = [make.items[diagram] for diagram in (one, other)]
     nodes = [item.test for item in items if isinstance(item, Node)]
-    if one == other and make.is_boolean(one):
-        return
     if not nodes:
         yield tests, one, other
         return
     test = min(nodes)
     for holds in (False, True):
         branch = [make.branches(diagram, test)[holds] for diagram in (one, other)]
-        yield from _ways(make, branch[0], branch[1], (*tests, (test, holds)))
+        yield from _ways(make, branch[0], branch[1], equal, (*tests, (test, holds)))
 
 
 # What surrounds the layers
@@ -483,7 +493,7 @@ def check_config(config: TransformerConfig, program: CraspProgram) -> None:
 def check_vocabulary(vocabulary: Vocabulary | None, program: CraspProgram) -> None:
     """The tokens are the symbols of the alphabet in order, then the begin symbol."""
     names = None if vocabulary is None else vocabulary.names
-    if names is not None and names[:-1] != program.alphabet:
+    if names is not None and (names[:-1] != program.alphabet or names[-1] in program.alphabet):
         raise Unproved("the tokens are not the symbols of the program, with the begin symbol last")
 
 
