@@ -34,7 +34,7 @@ LONG = ("dyck-1", "majority", "anbncn", "tomita-4", "even-length", "unique-copy(
 BASIC = ("majority", "at-least-half", "tomita-1")
 """Programs of symbols, counting, constants and comparisons."""
 LENGTH = 1000
-LONGEST = 1 << 20
+LONGEST = 1 << 17
 """The search for the longest exact length ends here."""
 
 
@@ -95,11 +95,16 @@ def _beside_reference(name: str) -> list[Figure]:
 
 
 def _longest_exact(dtype: str, backend: str) -> int:
-    """The longest of some lengths, in steps of a half, before a comparison is wrong."""
-    previous, length = 0, 8
+    """The longest of some lengths, in steps of a half, before a comparison is wrong.
+
+    Several lengths are tried at each step, as rounding is better at some than at others.
+    """
+    previous, length = 0, 16
     while length <= LONGEST:
         compiled = _compile(library.load("tie"), length, dtype, None, sound=False)
-        if not all(_right(compiled, length, shift, backend) for shift in range(-2, 3)):
+        lengths = range(length - (15 if length < 5000 else 3), length + 1)
+        shifts = range(-2, 3)
+        if not all(_right(compiled, n, shift, backend) for n in lengths for shift in shifts):
             break
         previous, length = length, length * 3 // 2
     return previous
