@@ -128,6 +128,7 @@ BASES: dict[str, list[str]] = {
     "minimal": ["parity", "--train", "length<=3", "--size", "2", "--tests", "2"],
     "optimum": ["parity", "--samples", "2", "--max-length", "4"],
     "verdict": ["parity", "--tests", "2", "--examples", "2", "--runs", "runs", "--device", "cpu"],
+    "crasp list": [],
     "crasp show": ["majority.crasp"],
     "crasp run": ["majority.crasp", "011"],
     "crasp equal": ["majority.crasp", "majority.crasp", "--length", "5"],
