@@ -22,6 +22,9 @@ from typing import Any, get_args, get_type_hints
 
 import weft
 import weft.cli
+from weft.crasp import library
+from weft.crasp.construction import compile_crasp
+from weft.crasp.model_files import save_crasp
 
 LIMIT = 120
 """Seconds for one invocation, on a machine that is busy with other things."""
@@ -133,6 +136,9 @@ BASES: dict[str, list[str]] = {
     "crasp run": ["majority.crasp", "011"],
     "crasp equal": ["majority.crasp", "majority.crasp", "--length", "5"],
     "crasp simplify": ["majority.crasp", "--length", "5"],
+    "crasp compile": ["majority.crasp", "--max-length", "5"],
+    "crasp check": ["majority.crasp", "--samples", "2", "--max-length", "5"],
+    "crasp positions": ["counting"],
 }
 """Arguments with which each command ends well and soon; a bad value is put after them."""
 
@@ -268,6 +274,8 @@ def make_workspace(folder: Path) -> None:
     (folder / "sweep.toml").write_text('task = "parity"\n[grid]\nseed = [0, 1]\n')
     (folder / "majority.crasp").write_text("alphabet 0 1\naccept := # Q_0 < # Q_1\n")
     weft.save(weft.compile(weft.program("parity")), folder / "model", name="parity")
+    local = compile_crasp(library.load("tomita-4"), max_length=5, form="absolute")
+    save_crasp(local, folder / "counting")
     before = os.getcwd()
     os.chdir(folder)
     try:
