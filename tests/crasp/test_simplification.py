@@ -132,6 +132,8 @@ BOOLEANS = [
     (Exists(FALSE), FALSE),
     (Exists(A, Local(())), FALSE),
     (Exists(Exists(A)), Exists(A)),
+    (Exists(Exists(A), Local((1,))), Exists(Exists(A), Local((1,)))),
+    (Exists(Exists(A, Local((1,)))), Exists(Exists(A, Local((1,))))),
     (Exists(A, Local((0,))), A),
     (Exists(Not(A), Local((0,))), Exists(Not(A), Local((0,)))),  # false at the begin symbol
     (Exists(Not(X)), Exists(Comparison(">=", As, Bs))),
