@@ -42,6 +42,7 @@ from weft.crasp.simplification import required_lines, simplify
 A, B, C = Symbol("a"), Symbol("b"), Symbol("c")
 As, Bs, Cs = Counting(A), Counting(B), Counting(C)
 X, Y, Z = Comparison("<", As, Bs), Comparison("<", Counting(C, Local((1, 2))), Cs), Exists(C)
+BELOW = Conditional(Z, Integer(-5), As)
 TRUE, FALSE = Constant(True), Constant(False)
 
 
@@ -123,12 +124,16 @@ BOOLEANS = [
     (Comparison("==", Subtract(As, Bs), Integer(0)), Comparison("==", As, Bs)),
     (Comparison(">", Add(As, Integer(1)), Integer(3)), Comparison(">", As, Integer(2))),
     (Comparison("<", Integer(3), Subtract(Integer(1), As)), FALSE),
+    (Comparison(">", Add(BELOW, Integer(3)), Integer(0)), Comparison(">", BELOW, Integer(-3))),
+    (Comparison(">", Integer(-3), Add(BELOW, Integer(-1))), Comparison("<", BELOW, Integer(-2))),
     (Comparison("<", Integer(0), Subtract(Integer(5), As)), Comparison("<", As, Integer(5))),
     (Comparison("<", Add(As, Bs), Add(Cs, Bs)), Comparison("<", As, Cs)),
     (Comparison("<", Integer(0), As), Comparison("<", Integer(0), As)),
     (Exists(FALSE), FALSE),
     (Exists(A, Local(())), FALSE),
     (Exists(Exists(A)), Exists(A)),
+    (Exists(Exists(A), Local((1,))), Exists(Exists(A), Local((1,)))),
+    (Exists(Exists(A, Local((1,)))), Exists(Exists(A, Local((1,))))),
     (Exists(A, Local((0,))), A),
     (Exists(Not(A), Local((0,))), Exists(Not(A), Local((0,)))),  # false at the begin symbol
     (Exists(Not(X)), Exists(Comparison(">=", As, Bs))),
