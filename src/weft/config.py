@@ -146,9 +146,17 @@ def check_bounds(config: Any, bounds: Mapping[str, tuple[float, float]], subject
         value = getattr(getattr(config, part) if part else config, name)
         for number in value if isinstance(value, tuple) else (value,):
             if number is not None and not low <= number <= high:  # nan is in no range
-                shown = f"{number:,}" if isinstance(number, int) else f"{number:g}"
                 bound = f"at most {high:,}" if number > high else f"at least {low:,}"
-                raise WeftError(f"{key} is {shown}", subject=subject, remedy=f"It must be {bound}")
+                raise WeftError(
+                    f"{key} is {_number(number)}", subject=subject, remedy=f"It must be {bound}"
+                )
+
+
+def _number(number: float) -> str:
+    """A number as people write it: with commas, or as a power of ten if it is large."""
+    if isinstance(number, int) and abs(number) < 10**15:
+        return f"{number:,}"
+    return f"{number:g}" if abs(number) < 1e300 else _shown(number)
 
 
 def to_plain(value: Any) -> Any:
