@@ -17,6 +17,7 @@ from weft.crasp import state_functions as functions
 from weft.crasp.expressions import Constant, Name, Position, Symbol
 from weft.crasp.graph import graph_of
 from weft.crasp.nodes import (
+    Atom,
     Choice,
     Form,
     Junction,
@@ -24,7 +25,6 @@ from weft.crasp.nodes import (
     Negation,
     NodeBuilder,
     Read,
-    Test,
     Threshold,
     Total,
     Value,
@@ -244,13 +244,13 @@ class Plan:
     def _planned(self, node: int) -> Computed:
         symbols = range(len(self.program.alphabet))
         match self._nodes.nodes[node]:
-            case Test(Symbol(symbol)):
+            case Atom(Symbol(symbol)):
                 number = self.program.alphabet.index(symbol)
                 table = tuple(k == number for k in symbols)
                 return Computed(functions.equals(functions.read(SYMBOL), number), -1, symbols=table)
-            case Test(Constant(value)):
+            case Atom(Constant(value)):
                 return Computed(functions.constant(value), -1, symbols=(value,) * len(symbols))
-            case Test(Position(predicate)):
+            case Atom(Position(predicate)):
                 return Computed(
                     functions.among(self._remainder(predicate.period), predicate.residues), 0
                 )

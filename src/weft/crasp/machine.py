@@ -34,13 +34,13 @@ from numpy.typing import NDArray
 
 from weft.crasp.expressions import Constant, Position, Symbol
 from weft.crasp.nodes import (
+    Atom,
     Choice,
     Junction,
     Linear,
     Negation,
     NodeBuilder,
     Read,
-    Test,
     Threshold,
     Total,
     Value,
@@ -142,7 +142,7 @@ class Machine:
         positions = [
             node.expression.predicate.period
             for _, node in needed
-            if isinstance(node, Test) and isinstance(node.expression, Position)
+            if isinstance(node, Atom) and isinstance(node.expression, Position)
         ]
         self.period = lcm(*positions)
         self.steps = self._form_steps()
@@ -271,11 +271,11 @@ class Machine:
 
         for number in self._needed:
             match self._nodes[number]:
-                case Test(Symbol(symbol)):
+                case Atom(Symbol(symbol)):
                     values[number] = symbols[self.alphabet.index(symbol)]
-                case Test(Constant(value)):
+                case Atom(Constant(value)):
                     values[number] = np.full((1, 1), value)
-                case Test(Position(predicate)):
+                case Atom(Position(predicate)):
                     values[number] = np.full((1, 1), predicate.holds(position))
                 case Negation(operand):
                     values[number] = ~values[operand]
@@ -308,9 +308,9 @@ class Machine:
         known: dict[int, bool] = {}
         for number in self._needed:
             match self._nodes[number]:
-                case Test(Symbol(tested)) if symbol:
+                case Atom(Symbol(tested)) if symbol:
                     known[number] = tested == symbol
-                case Test(Constant(value)):
+                case Atom(Constant(value)):
                     known[number] = value
                 case Negation(operand) if operand in known:
                     known[number] = not known[operand]
@@ -429,6 +429,6 @@ class Machine:
                 case Read(body, offset):
                     for k in range(1, offset + 1):
                         history[self._column[body, k]] = True
-                case Test(Position()):
+                case Atom(Position()):
                     position = True
         return Reduction(forms, caps, history, position, decided)

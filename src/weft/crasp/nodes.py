@@ -52,7 +52,7 @@ MAX_CASES = 64
 
 
 @dataclass(frozen=True)
-class Test:
+class Atom:
     """A test of the symbol or of the position, or a constant."""
 
     expression: Symbol | Position | Constant
@@ -89,7 +89,7 @@ class Threshold:
     value: Value
 
 
-Node: TypeAlias = Test | Negation | Junction | Read | Threshold
+Node: TypeAlias = Atom | Negation | Junction | Read | Threshold
 
 # Integers
 
@@ -160,7 +160,7 @@ class NodeBuilder:
         self._numbers: dict[Node, int] = {}
         self._booleans: dict[int, int] = {}
         self._values: dict[int, Value] = {}
-        symbols = tuple(self.add(Test(Symbol(symbol))) for symbol in alphabet)
+        symbols = tuple(self.add(Atom(Symbol(symbol))) for symbol in alphabet)
         self._at_symbol = self.add(Junction(False, symbols))  # not at the begin symbol
         for index, operation in enumerate(operations):  # in order, so that recursion is shallow
             reference = Name(str(index))
@@ -178,7 +178,7 @@ class NodeBuilder:
 
     def constant(self, value: bool) -> int:
         """The node of a constant."""
-        return self.add(Test(Constant(value)))
+        return self.add(Atom(Constant(value)))
 
     def differ(self, left: int, right: int) -> int:
         """Whether two nodes have different values."""
@@ -202,7 +202,7 @@ class NodeBuilder:
     def _boolean(self, operation: Expression) -> int:
         match operation:
             case Symbol() | Position() | Constant():
-                return self.add(Test(operation))
+                return self.add(Atom(operation))
             case Not(operand):
                 return self.add(Negation(self.boolean(operand)))
             case And(operands) | Or(operands):
