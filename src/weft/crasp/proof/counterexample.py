@@ -31,8 +31,11 @@ SHORT_WORDS = 400
 SECONDS = 6.0
 """After this many seconds, no more words are tried."""
 
-TOKENS = 8192
-"""How many tokens are run at once, about."""
+PAIRS = 1 << 23
+"""How many pairs of positions are run at once, if these are more than one word."""
+
+MAX_LENGTH = 1 << 12
+"""Longer words are not tried: attention takes memory with the square of the length."""
 
 Word = tuple[str, ...]
 
@@ -80,7 +83,7 @@ def find_word(
     """
     model.refresh()
     began = time.perf_counter()
-    for batch in _batches(_words(program, longest, aim)):
+    for batch in _batches(_words(program, min(longest, MAX_LENGTH), aim)):
         result = compare(model, program, batch)
         if result is not None or time.perf_counter() - began > SECONDS:
             return result
@@ -92,7 +95,7 @@ def _batches(words: Iterator[Word]) -> Iterator[list[Word]]:
     batch: list[Word] = []
     for word in words:
         size = 1 + max(map(len, [word, *batch]))
-        if batch and size * (len(batch) + 1) > TOKENS:
+        if batch and size**2 * (len(batch) + 1) > PAIRS:
             yield batch
             batch = []
         batch.append(word)
@@ -114,14 +117,15 @@ def compare(
         tokens[row, : len(word) + 1] = torch.tensor(
             [len(program.alphabet), *(numbers[symbol] for symbol in word)]
         )
+    device = model.embedding.device
     try:
         with torch.inference_mode():
-            output = model(tokens, lengths)
+            output = model(tokens.to(device), lengths.to(device))
     except (WeftError, RuntimeError, IndexError) as error:
         what = str(error).splitlines()[0]
         return Counterexample(words[0], Shown(_on(words[0]), f"an error, {what!r}", "values"))
     expected = run_batch(program, words)
-    stream, logits = output.stream.double().numpy(), output.logits.double().numpy()
+    stream, logits = (part.double().cpu().numpy() for part in (output.stream, output.logits))
     places = np.arange(1, tokens.shape[1] + 1)
     wrong: list[tuple[str, Array, Array, Array]] = []
     for name, kind, held in _held(model.stream_layout, program, stream):
@@ -137,7 +141,8 @@ def compare(
         for what, differs, held, wanted in wrong:
             if differs[row].any():
                 position = int(np.argmax(differs[row]))
-                where = f"{what} at position {position} {_on(word)}"
+                place = f"position {position}" if position else "the begin symbol"
+                where = f"{what} at {place} {_on(word)}"
                 found, right = f"{held[row, position]:.7g}", f"{wanted[row, position]:g}"
                 return Counterexample(word, Shown(where, found, right))
     return None
@@ -222,8 +227,8 @@ def _long(program: CraspProgram, longest: int, rng: random.Random) -> Iterator[W
 
 def _aimed(program: CraspProgram, longest: int, aim: Aim, rng: random.Random) -> Iterator[Word]:
     """Words whose quantity is at the level, or just below it, in several orders."""
-    middle = (aim.position + longest) // 2
-    for length in dict.fromkeys((longest, longest - 1, middle, max(1, aim.position))):
+    first = min(max(1, aim.position), longest)
+    for length in dict.fromkeys((longest, longest - 1, (first + longest) // 2, first)):
         for target in (aim.level, aim.level - 1):
             for counts in _counts(aim.weights, length, target):
                 letters = [

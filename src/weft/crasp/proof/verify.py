@@ -382,6 +382,9 @@ def _position(position: int) -> str:
 Tests = tuple[tuple[Test, bool], ...]
 """Tests with their results."""
 
+Way = tuple[Tests, int, int]
+"""Tests with their results, and the leaves of two functions that they lead to."""
+
 
 @dataclass(frozen=True, eq=False)
 class _Path:
@@ -430,7 +433,7 @@ def _paths(
     for number, (a, b) in enumerate(pairs.tolist()):
         positions = np.flatnonzero(places.reshape(-1) == number)
         if a == b:  # on every way to a leaf of the one, the other comes to the same
-            ways = [] if equal else [((), leaf, leaf) for leaf in make.leaves(a)]
+            ways: list[Way] = [] if equal else [((), leaf, leaf) for leaf in make.leaves(a)]
         else:
             ways = list(islice(_ways(make, a, b, equal, ()), MAX_PATHS + 1))
         if len(ways) > MAX_PATHS:
@@ -439,9 +442,7 @@ def _paths(
             yield _Path(tests, make.items[x], make.items[y], positions)  # type: ignore[arg-type]
 
 
-def _ways(
-    make: Diagrams, one: int, other: int, equal: bool, tests: Tests
-) -> Iterator[tuple[Tests, int, int]]:
+def _ways(make: Diagrams, one: int, other: int, equal: bool, tests: Tests) -> Iterator[Way]:
     if equal and one == other:
         return
     items = [make.items[diagram] for diagram in (one, other)]
