@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from weft.crasp.expressions import Expression
 from weft.crasp.program import CraspProgram
 from weft.crasp.proof.counterexample import Counterexample, aim_at, find_word
 from weft.crasp.proof.diagrams import (
@@ -328,15 +329,20 @@ class _Proving:
         named = [unclear for unclear in noted if self.name_of(unclear)]
         return min(named, key=lambda unclear: unclear.position, default=None)
 
-    def name_of(self, unclear: Unclear) -> str:
+    def comparison(self, unclear: Unclear) -> Expression | None:
         """The comparison of the program that a unit should decide."""
         assert self.meaning is not None
-        names = [
-            expression_text(expression)
+        candidates = [
+            expression
             for expression, tested in self.meaning.comparisons
             if unclear.quantity in tested
         ]
-        return min(names, key=len, default="")
+        return min(candidates, key=lambda e: len(expression_text(e)), default=None)
+
+    def name_of(self, unclear: Unclear) -> str:
+        """The same as text; empty if the program has no such comparison."""
+        comparison = self.comparison(unclear)
+        return "" if comparison is None else expression_text(comparison)
 
     def explain(self, reason: str) -> str:
         """Why the proof does not go through; a comparison without a margin comes first."""
@@ -371,7 +377,11 @@ class _Proving:
         if unclear is not None and self.meaning is not None:
             quantity = self.meaning.diagrams.quantities[unclear.quantity]
             assert quantity is not None
-            aim = aim_at(self.meaning.diagrams, quantity, unclear.level, unclear.position)
+            comparison = self.comparison(unclear)
+            assert comparison is not None
+            aim = aim_at(
+                self.meaning.diagrams, quantity, comparison, unclear.level, unclear.position
+            )
         return find_word(self.model, self.program, self.longest, aim)
 
 
