@@ -45,6 +45,9 @@ def test_a_model_is_proved_against_another_program(folder: str, tmp_path: Path) 
     assert "wrong: the line 'bad' at position 2 on the word 'aa'" in said
     assert "the weights give 1, the program 0" in said
     assert (Path(folder) / "card.md").read_text() == card  # it speaks of its own program alone
+    assert "the alphabet of dyck-1 is not that of the model" in weft(
+        "prove", folder, "dyck-1", code=2
+    )
 
 
 def test_a_config_that_claims_more_is_found_out(folder: str) -> None:

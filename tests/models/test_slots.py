@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import torch
 
 import weft
 import weft.compiler.proof
+import weft.crasp.proof
 from weft.errors import WeftError
 from weft.language.program import as_program
 from weft.models.slots import (
@@ -159,9 +161,10 @@ def test_an_unknown_variable_comes_with_a_suggestion() -> None:
         LAYOUT["color"]
 
 
-def test_the_verifier_encodes_values_itself() -> None:
+@pytest.mark.parametrize("verifier", [weft.compiler.proof, weft.crasp.proof])
+def test_the_verifier_encodes_values_itself(verifier: ModuleType) -> None:
     """It imports the dataclasses alone: a mistake in `encode` must not prove itself right."""
-    folder = Path(weft.compiler.proof.__file__).parent
+    folder = Path(str(verifier.__file__)).parent
     imported: set[str] = set()
     for file in folder.glob("*.py"):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):

@@ -57,6 +57,12 @@ def prove_folder(folder: str | Path, program: CraspProgram | None = None) -> Cra
             )
         program = read_crasp(path)
     model, description = load_model(path), read_description(path)
+    names = description.vocabulary
+    if not own and names is not None and names[:-1] != program.alphabet:
+        raise WeftError(
+            f"the alphabet of {program.name or 'the program'} is not that of the model",
+            remedy=f"Give a program over {', '.join(map(str, names[:-1]))}, in this order",
+        )
     if not isinstance(model, Transformer):
         reason = "the model is not a Transformer"
         return CraspProof(verdict="undecided", reason=reason)

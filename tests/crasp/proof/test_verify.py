@@ -23,6 +23,7 @@ from weft.crasp import (
     Maximum,
     Minimum,
     Name,
+    Not,
     Symbol,
     library,
 )
@@ -150,6 +151,29 @@ def test_counts_beyond_the_precision_of_a_format_are_shown_on_a_word() -> None:
     assert proof.word is not None
     assert len(proof.word) > 1000
     assert is_harmful(compiled.model, program, [proof.word])
+
+
+def test_words_are_also_aimed_at_counts_of_counts() -> None:
+    """Was a ahead of b at more than half of the positions?"""
+    ahead_of = Comparison(">", Counting(A), Counting(B))
+    lines = (
+        Line("more", ahead_of),
+        Line(
+            "accept",
+            Comparison(">", Counting(Name("more")), Counting(Not(Name("more")))),
+        ),
+    )
+    program = CraspProgram(("a", "b"), lines)
+    compiled = _compile(program, 1400, "float32", None, sound=False)
+    assert prove(compiled.model, program).proved
+    state = {name: tensor.clone() for name, tensor in compiled.model.state_dict().items()}
+    steep = state["layers.1.feed_forward.weights.0"]
+    state["layers.1.feed_forward.weights.0"] = torch.where(steep.abs() > 1, steep / 4, steep)
+    proof = prove(rebuilt(compiled.model, state), program)
+    assert proof.verdict == "wrong"
+    assert proof.unclear == "#[j <= i] more(j) > #[j <= i] (not more(j))"
+    assert proof.word is not None
+    assert len(proof.word) == 1400
 
 
 def test_a_single_wrong_entry_of_a_long_table_is_noticed() -> None:

@@ -1,8 +1,9 @@
 """Before anything is called wrong, it is run: words on which model and program may differ.
 
 If a comparison has no margin, the first words are aimed at it: its counts are at the threshold, in
-the longest words, in several orders. Then come all short words, and long ones at random and in
-blocks.
+the longest words, in several orders. If it counts more than symbols, words are drawn, and those are
+chosen in which it comes near its threshold late. Then come all short words, and long ones at random
+and in blocks.
 """
 
 from __future__ import annotations
@@ -11,13 +12,21 @@ import itertools
 import random
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
 
 from weft.crasp.batched import run_batch
-from weft.crasp.program import CraspProgram
+from weft.crasp.expressions import (
+    Comparison,
+    Counting,
+    Exists,
+    Expression,
+    Integer,
+    Subtract,
+)
+from weft.crasp.program import CraspProgram, Line
 from weft.crasp.proof.diagrams import Diagrams, Quantity
 from weft.errors import WeftError
 from weft.models.slots import Layout
@@ -31,8 +40,17 @@ SHORT_WORDS = 400
 SECONDS = 6.0
 """After this many seconds, no more words are tried."""
 
-TOKENS = 8192
-"""How many tokens are run at once, about."""
+PAIRS = 1 << 23
+"""How many pairs of positions are run at once, if these are more than one word."""
+
+MAX_LENGTH = 1 << 12
+"""Longer words are not tried: attention takes memory with the square of the length."""
+
+DRAWN = 200
+"""How many words are drawn for a comparison of more than symbols."""
+
+CHOSEN = 24
+"""How many of them are run."""
 
 Word = tuple[str, ...]
 
@@ -47,24 +65,29 @@ class Counterexample:
 
 @dataclass(frozen=True)
 class Aim:
-    """What words are aimed at: a quantity that should be just below and at a level.
+    """What words are aimed at: a comparison whose unit should be just below and at its level.
 
     Attributes:
-        weights: by how much each symbol raises it.
-        level: the level.
+        comparison: the comparison.
+        weights: by how much each symbol raises the quantity that it tests; None if that depends on
+            more than the symbols.
+        level: the level of the quantity.
         position: the first position at which the comparison may fail.
     """
 
-    weights: tuple[int, ...]
+    comparison: Expression
+    weights: tuple[int, ...] | None
     level: int
     position: int
 
 
-def aim_at(diagrams: Diagrams, quantity: Quantity, level: int, position: int) -> Aim | None:
-    """How to reach a level of a quantity, if it depends on the symbols alone."""
+def aim_at(
+    diagrams: Diagrams, quantity: Quantity, comparison: Expression, level: int, position: int
+) -> Aim:
+    """How to reach a level of a quantity that a comparison tests."""
     roots = np.unique(quantity.function.roots[1:])
     weights = diagrams.values_by_symbol(int(roots[0])) if len(roots) == 1 else None
-    return None if weights is None else Aim(weights, level, position)
+    return Aim(comparison, weights, level, position)
 
 
 def find_word(
@@ -80,7 +103,7 @@ def find_word(
     """
     model.refresh()
     began = time.perf_counter()
-    for batch in _batches(_words(program, longest, aim)):
+    for batch in _batches(_words(program, min(longest, MAX_LENGTH), aim)):
         result = compare(model, program, batch)
         if result is not None or time.perf_counter() - began > SECONDS:
             return result
@@ -92,7 +115,7 @@ def _batches(words: Iterator[Word]) -> Iterator[list[Word]]:
     batch: list[Word] = []
     for word in words:
         size = 1 + max(map(len, [word, *batch]))
-        if batch and size * (len(batch) + 1) > TOKENS:
+        if batch and size**2 * (len(batch) + 1) > PAIRS:
             yield batch
             batch = []
         batch.append(word)
@@ -114,14 +137,15 @@ def compare(
         tokens[row, : len(word) + 1] = torch.tensor(
             [len(program.alphabet), *(numbers[symbol] for symbol in word)]
         )
+    device = model.embedding.device
     try:
         with torch.inference_mode():
-            output = model(tokens, lengths)
+            output = model(tokens.to(device), lengths.to(device))
     except (WeftError, RuntimeError, IndexError) as error:
         what = str(error).splitlines()[0]
         return Counterexample(words[0], Shown(_on(words[0]), f"an error, {what!r}", "values"))
     expected = run_batch(program, words)
-    stream, logits = output.stream.double().numpy(), output.logits.double().numpy()
+    stream, logits = (part.double().cpu().numpy() for part in (output.stream, output.logits))
     places = np.arange(1, tokens.shape[1] + 1)
     wrong: list[tuple[str, Array, Array, Array]] = []
     for name, kind, held in _held(model.stream_layout, program, stream):
@@ -137,7 +161,8 @@ def compare(
         for what, differs, held, wanted in wrong:
             if differs[row].any():
                 position = int(np.argmax(differs[row]))
-                where = f"{what} at position {position} {_on(word)}"
+                place = f"position {position}" if position else "the begin symbol"
+                where = f"{what} at {place} {_on(word)}"
                 found, right = f"{held[row, position]:.7g}", f"{wanted[row, position]:g}"
                 return Counterexample(word, Shown(where, found, right))
     return None
@@ -222,10 +247,14 @@ def _long(program: CraspProgram, longest: int, rng: random.Random) -> Iterator[W
 
 def _aimed(program: CraspProgram, longest: int, aim: Aim, rng: random.Random) -> Iterator[Word]:
     """Words whose quantity is at the level, or just below it, in several orders."""
-    middle = (aim.position + longest) // 2
-    for length in dict.fromkeys((longest, longest - 1, middle, max(1, aim.position))):
+    if aim.weights is None:
+        yield from _drawn_near(program, longest, aim, rng)
+        return
+    weights = aim.weights
+    first = min(max(1, aim.position), longest)
+    for length in dict.fromkeys((longest, longest - 1, (first + longest) // 2, first)):
         for target in (aim.level, aim.level - 1):
-            for counts in _counts(aim.weights, length, target):
+            for counts in _counts(weights, length, target):
                 letters = [
                     symbol
                     for symbol, count in zip(program.alphabet, counts, strict=True)
@@ -237,6 +266,35 @@ def _aimed(program: CraspProgram, longest: int, aim: Aim, rng: random.Random) ->
                 for _ in range(2):
                     rng.shuffle(letters)
                     yield tuple(letters)
+
+
+def _drawn_near(
+    program: CraspProgram, longest: int, aim: Aim, rng: random.Random
+) -> Iterator[Word]:
+    """Of words that are drawn, those in which a comparison is near its threshold latest."""
+    match aim.comparison:
+        case Comparison(_, left, right):
+            difference = Subtract(left, right)
+        case Exists(body, local):
+            difference = Subtract(Counting(body, local), Integer(1))
+        case _:
+            return
+    name = "difference"
+    while name in program.kinds:
+        name += "_"
+    extended = replace(program, lines=(*program.lines, Line(name, difference)))
+    words = [*_long(program, longest, rng)]
+    for _ in range(DRAWN):
+        parts = [rng.choice(program.alphabet) for _ in range(rng.randint(2, 5))]
+        cuts = sorted(rng.randint(0, longest) for _ in parts[1:])
+        lengths = np.diff([0, *cuts, longest]).tolist()
+        words.append(tuple(s for part, n in zip(parts, lengths, strict=True) for s in [part] * n))
+    words = [word for word in words if len(word) == longest]
+    near = np.abs(np.asarray(run_batch(extended, words).values[name], np.int64)) <= 1
+    latest = np.where(near, np.arange(near.shape[1]), 0).max(1)
+    for number in np.argsort(-latest, kind="stable")[:CHOSEN].tolist():
+        if latest[number] >= aim.position:
+            yield words[number]
 
 
 def _counts(weights: Sequence[int], length: int, target: int) -> Iterator[list[int]]:

@@ -520,7 +520,7 @@ class Diagrams:
         values = self._values(function)
         off = max(abs(value - grain * round(value / grain)) for value in values)
         if off:
-            error = float(off) * (1 + 1e-9) * np.arange(self.positions)
+            error = float(off) * (1 + 1e-9) * np.arange(self.positions, dtype=np.float64)
         quantity, sign = self._quantity(integers)
         low, high = quantity.low, quantity.high
         if sign < 0:

@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from weft.crasp.expressions import Expression
 from weft.crasp.program import CraspProgram
 from weft.crasp.proof.counterexample import Counterexample, aim_at, find_word
 from weft.crasp.proof.diagrams import (
@@ -328,15 +329,20 @@ class _Proving:
         named = [unclear for unclear in noted if self.name_of(unclear)]
         return min(named, key=lambda unclear: unclear.position, default=None)
 
-    def name_of(self, unclear: Unclear) -> str:
+    def comparison(self, unclear: Unclear) -> Expression | None:
         """The comparison of the program that a unit should decide."""
         assert self.meaning is not None
-        names = [
-            expression_text(expression)
+        candidates = [
+            expression
             for expression, tested in self.meaning.comparisons
             if unclear.quantity in tested
         ]
-        return min(names, key=len, default="")
+        return min(candidates, key=lambda e: len(expression_text(e)), default=None)
+
+    def name_of(self, unclear: Unclear) -> str:
+        """The same as text; empty if the program has no such comparison."""
+        comparison = self.comparison(unclear)
+        return "" if comparison is None else expression_text(comparison)
 
     def explain(self, reason: str) -> str:
         """Why the proof does not go through; a comparison without a margin comes first."""
@@ -371,7 +377,11 @@ class _Proving:
         if unclear is not None and self.meaning is not None:
             quantity = self.meaning.diagrams.quantities[unclear.quantity]
             assert quantity is not None
-            aim = aim_at(self.meaning.diagrams, quantity, unclear.level, unclear.position)
+            comparison = self.comparison(unclear)
+            assert comparison is not None
+            aim = aim_at(
+                self.meaning.diagrams, quantity, comparison, unclear.level, unclear.position
+            )
         return find_word(self.model, self.program, self.longest, aim)
 
 
@@ -381,6 +391,9 @@ def _position(position: int) -> str:
 
 Tests = tuple[tuple[Test, bool], ...]
 """Tests with their results."""
+
+Way = tuple[Tests, int, int]
+"""Tests with their results, and the leaves of two functions that they lead to."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -430,7 +443,7 @@ def _paths(
     for number, (a, b) in enumerate(pairs.tolist()):
         positions = np.flatnonzero(places.reshape(-1) == number)
         if a == b:  # on every way to a leaf of the one, the other comes to the same
-            ways = [] if equal else [((), leaf, leaf) for leaf in make.leaves(a)]
+            ways: list[Way] = [] if equal else [((), leaf, leaf) for leaf in make.leaves(a)]
         else:
             ways = list(islice(_ways(make, a, b, equal, ()), MAX_PATHS + 1))
         if len(ways) > MAX_PATHS:
@@ -439,9 +452,7 @@ def _paths(
             yield _Path(tests, make.items[x], make.items[y], positions)  # type: ignore[arg-type]
 
 
-def _ways(
-    make: Diagrams, one: int, other: int, equal: bool, tests: Tests
-) -> Iterator[tuple[Tests, int, int]]:
+def _ways(make: Diagrams, one: int, other: int, equal: bool, tests: Tests) -> Iterator[Way]:
     if equal and one == other:
         return
     items = [make.items[diagram] for diagram in (one, other)]
