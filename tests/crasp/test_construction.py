@@ -149,6 +149,21 @@ def test_every_operation(form: str) -> None:
         assert compiled.run([word])[0] == values
 
 
+def test_windows_whose_cases_are_too_many_to_list() -> None:
+    window = Counting(A, Local(tuple(range(20))))
+    lines: tuple[tuple[str, Expression], ...] = (
+        ("near", window),
+        ("exactly", Comparison("==", window, Integer(10))),
+        ("mixed", Comparison(">=", Add(window, Counting(B)), Integer(12))),
+        ("both", And((Comparison(">", window, Integer(7)), MORE))),
+        ("accept", And((Comparison(">", Counting(Name("exactly")), Integer(3)), Name("both")))),
+    )
+    program = CraspProgram(("a", "b"), tuple(Line(*line) for line in lines))
+    compiled = compile_crasp(program, max_length=60)
+    assert compiled.units < 120
+    check(compiled, [*all_words(("a", "b"), 5), *random_words(("a", "b"), [60] * 20)])
+
+
 def test_the_model_answers() -> None:
     dyck = compile_crasp(library.load("dyck-1")).model
     assert [dyck.answer(word) for word in ("", "(())", "(()", ")(")] == [
