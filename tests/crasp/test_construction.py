@@ -38,6 +38,7 @@ from weft.crasp.batched import run_batch
 from weft.crasp.construction import CompiledCrasp, _compile, compile_crasp, longest_length
 from weft.crasp.expressions import Expression
 from weft.crasp.limit_construction import construct
+from weft.crasp.parser import parse
 from weft.errors import WeftError
 from weft.models.generation import generate
 from weft.weights.precision import format_of
@@ -147,6 +148,32 @@ def test_every_operation(form: str) -> None:
     for word in some[:40]:  # and by the definition
         values = {name: list(map(int, v)) for name, v in run(program, word).values.items()}
         assert compiled.run([word])[0] == values
+
+
+def test_periods_without_a_small_common_multiple() -> None:
+    """One table per period: 1,001,000 rows are never made."""
+    program = parse(
+        "alphabet a b\nodd := MOD(1000, 7) or MOD(13, 1)\n"
+        "accept := odd or # (Q_a and MOD(77, {3, 4})) > 1"
+    )
+    compiled = compile_crasp(program, max_length=200)
+    assert compiled.limit.period == 1_001_000
+    check(compiled, random_words(("a", "b"), [200, 200, 150]))
+
+
+def test_windows_whose_cases_are_too_many_to_list() -> None:
+    window = Counting(A, Local(tuple(range(20))))
+    lines: tuple[tuple[str, Expression], ...] = (
+        ("near", window),
+        ("exactly", Comparison("==", window, Integer(10))),
+        ("mixed", Comparison(">=", Add(window, Counting(B)), Integer(12))),
+        ("both", And((Comparison(">", window, Integer(7)), MORE))),
+        ("accept", And((Comparison(">", Counting(Name("exactly")), Integer(3)), Name("both")))),
+    )
+    program = CraspProgram(("a", "b"), tuple(Line(*line) for line in lines))
+    compiled = compile_crasp(program, max_length=60)
+    assert compiled.units < 120
+    check(compiled, [*all_words(("a", "b"), 5), *random_words(("a", "b"), [60] * 20)])
 
 
 def test_the_model_answers() -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import product
+import random
+from itertools import pairwise, product
 from typing import Any
 
 import pytest
@@ -138,14 +139,66 @@ def test_numbers_of_units() -> None:
 
 
 def test_too_many_cases_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(glue_module, "MAX_CASES", 3)
     d = Diagrams()
-    parity = d.false
-    for bit in BITS:
-        parity = d.choose(d.at_least(bit, 1), d.negate(parity), parity)
-    with pytest.raises(WeftError, match="more than 3 cases"):
-        sizes(d, parity)
+    a, b, c = (d.at_least(bit, 1) for bit in BITS)
+    chosen, parity = d.choose(a, b, c), d.choose(a, d.negate(b), b)
+    monkeypatch.setattr(glue_module, "MAX_CASES", 1)
+    assert sizes(d, parity) == (2, 0)  # a function of the number of bits that hold
+    with pytest.raises(WeftError, match="more than 1 cases"):
+        sizes(d, chosen)
 
 
 def test_conjunctions_are_compared_by_value() -> None:
     assert Conjunction((), FORMS[0], 1) == Conjunction((), Form(((0, 1),), 1), 1)
+
+
+def test_windows_of_many_bits() -> None:
+    """Their cases are too many to list, and they take a few units each."""
+    d = Diagrams()
+    bits = tuple(Bit(node, 1) for node in range(200, 220))
+
+    def at_least(least: int) -> int:
+        """At least so many bits hold."""
+        counts = [d.true if count >= least else d.false for count in range(len(bits) + 1)]
+        for bit in reversed(bits):
+            counts = [d.choose(d.at_least(bit, 1), more, same) for same, more in pairwise(counts)]
+        return counts[0]
+
+    many, all_but_one = at_least(10), at_least(19)
+    exactly = d.both(many, d.negate(at_least(11)))
+    form = d.at_least(FORMS[0], 1)
+    together = d.false  # bits + form >= 3
+    for count in range(4):
+        together = d.either(together, d.both(at_least(count), d.at_least(FORMS[0], 3 - count)))
+    targets = {
+        "many": many, "all but one": all_but_one, "exactly": exactly,
+        "few": d.negate(many), "both": d.both(many, form), "together": together,
+    }  # fmt: skip
+    rng = random.Random(0)
+    points = [
+        {**{bit: int(rng.random() < share) for bit in bits}, FORMS[0]: rng.randint(-1, 4)}
+        for share in (0.05, 0.1, 0.4, 0.5, 0.6, 0.95)
+        for _ in range(60)
+    ]
+    sizes_ = {"many": 1, "few": 1, "all but one": 1, "exactly": 2, "both": 3, "together": 11}
+    for name, node in targets.items():
+        circuit = glue(d, SYMBOLS, {name: node})
+        for point in points:
+            wanted = d.evaluate(node, point.__getitem__)
+            assert sum(value(t, point) for t in circuit.writes[name]) == wanted, name
+        assert len(circuit.first) + len(circuit.second) <= sizes_[name], name
+
+
+def test_weights_of_votes_are_found() -> None:
+    """3 a + 2 b - c + 2 d >= 3, over four bits."""
+    d = Diagrams()
+    weights = dict(zip((*BITS, Bit(104, 1)), (3, 2, -1, 2), strict=True))
+    node = d.false
+    for point in product((0, 1), repeat=4):
+        if sum(w * x for w, x in zip(weights.values(), point, strict=True)) >= 3:
+            literals = [
+                d.at_least(bit, 1) if x else d.negate(d.at_least(bit, 1))
+                for bit, x in zip(weights, point, strict=True)
+            ]
+            node = d.either(node, d.both(*literals))
+    assert sizes(d, node) == (1, 0)

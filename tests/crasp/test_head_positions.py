@@ -43,7 +43,7 @@ def test_a_table_that_does_not_repeat_is_not_periodic() -> None:
         model.position.parts["learned"].table[20] += 1  # type: ignore[union-attr,index,operator]
     found = measure_positions(model)
     assert found.period is None
-    assert "PERIODIC, over positions 0 to 30: no" in found.lines()
+    assert "PERIODIC, over positions 0 to 30: rows do not repeat" in found.lines()
 
 
 def test_a_head_with_a_bias_for_all_that_is_far_is_not_local() -> None:

@@ -463,10 +463,9 @@ def _positions(
     limit: LimitTransformer, form: PositionForm, rows: int, one_hot: int
 ) -> Matrix | None:
     """The table of positions: periodic columns, and for `absolute` the one-hot position."""
-    if form != "absolute" and not limit.positions.any():
+    if form != "absolute" and not limit.positions:
         return None
-    periodic = limit.positions[np.arange(rows) % limit.period]
-    return np.concatenate([periodic, np.eye(rows)[:, :one_hot]], axis=1)
+    return np.concatenate([limit.position_rows(rows), np.eye(rows, one_hot)], axis=1)
 
 
 def _attention(

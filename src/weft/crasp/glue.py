@@ -6,9 +6,11 @@ second-level unit reads first-level units. A function is written as a sum of uni
 
 - of its disjoint cases, or 1 minus those of its negation, whichever takes fewer units. A case with
   one comparison is one unit, with an interval two units, as in [form >= 0] - [form >= 1].
-- A function without counts that is a weighted vote is one unit.
-- Cases with comparisons of two or more forms are second-level units. If a layer has any, its
-  feed-forward has two hidden layers, and every function ends in a second-level unit.
+- A function without counts that is a weighted vote, such as "at least 3 of these", is one unit.
+- Cases with comparisons of two or more forms are second-level units, and so are functions whose
+  literals decide between comparisons in too many ways to list: each way is a sum of first-level
+  units itself. If a layer has second-level units, its feed-forward has two hidden layers, and every
+  function ends in a second-level unit.
 
 Units that several functions use are shared. The choice is greedy: each function takes the way that
 adds the fewest units to those of the functions before it.
@@ -16,10 +18,12 @@ adds the fewest units to those of the functions before it.
 
 from __future__ import annotations
 
+import math
+from bisect import bisect_right
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import product
+from itertools import pairwise
 from typing import Any
 
 from weft.crasp.intervals import Diagrams, Node
@@ -27,11 +31,14 @@ from weft.crasp.normal_form import Form, Linear, Residue, TokenAt, interval_boun
 from weft.errors import WeftError
 from weft.weights.cubes import minimise
 
-MAX_CASES = 2048
-"""Functions with more disjoint cases are refused."""
-MAX_VOTE_POINTS = 128
-"""Weighted votes are looked for if there are at most this many combinations of values."""
-VOTE_ROUNDS = 60
+MAX_CASES = 1024
+"""Functions with more disjoint cases must be written in another way, or are refused."""
+MAX_BRANCHES = 256
+"""Literals may decide between so many functions of forms."""
+FEW_UNITS = 8
+"""If a function takes more second-level units than this, its branches are tried, too."""
+VOTE_ROUNDS = 40
+"""How often the weights of a vote are corrected before it is given up."""
 
 Literal = tuple[Any, frozenset[int]]
 """A variable, and the values that it may take."""
@@ -158,10 +165,22 @@ def glue(
     two_levels = any(not cases[node].first_level for node in targets.values()) or any(
         case.forms for _, guard, _ in gates for case in cases[guard].positive
     )
+    circuits = [_built(cases, targets, gates, two_levels)]
+    if not two_levels and len(circuits[0].first) > FEW_UNITS:
+        circuits.append(_built(cases, targets, gates, two_levels=True))
+    return min(circuits, key=lambda circuit: len(circuit.first) + len(circuit.second))
+
+
+def _built(
+    cases: Mapping[Node, _Cases],
+    targets: Mapping[Hashable, Node],
+    gates: Sequence[tuple[Hashable, Node, Linear]],
+    two_levels: bool,
+) -> Circuit:
     circuit = Circuit()
     for target, node in targets.items():
         given = cases[node]
-        options = given.second_level() if two_levels else given.first_level
+        options = given.second_level if two_levels else given.first_level
         circuit.write(target, min(options, key=lambda option: circuit.cost([option])))
     for target, guard, linear in gates:
         for total in _gated(cases[guard].positive, linear, two_levels):
@@ -174,22 +193,23 @@ class _Cases:
 
     def __init__(self, diagrams: Diagrams, symbols: int, node: Node) -> None:
         self.diagrams, self.symbols, self.node = diagrams, symbols, node
-        negated = diagrams.negate(node)
-        self._sides = [
+
+    @cached_property
+    def _sides(self) -> list[tuple[list[Case], int]]:
+        """The cases of the function, and of its negation (-1), if they are few enough."""
+        return [
             (self._of(at), sign)
-            for at, sign in ((node, 1), (negated, -1))
-            if diagrams.count_paths(at, MAX_CASES + 1) <= MAX_CASES
+            for at, sign in ((self.node, 1), (self.diagrams.negate(self.node), -1))
+            if self.diagrams.count_paths(at, MAX_CASES + 1) <= MAX_CASES
         ]
-        if not self._sides:
-            raise _too_many_cases()
 
     @property
     def positive(self) -> list[Case]:
         """The cases in which the function holds."""
-        cases, sign = self._sides[0]
-        if sign < 0:
-            raise _too_many_cases()
-        return cases
+        for cases, sign in self._sides:
+            if sign > 0:
+                return cases
+        raise _too_many_cases()
 
     def _size(self, variable: Any) -> int:
         """The number of values of a variable that is not a form."""
@@ -228,18 +248,22 @@ class _Cases:
 
     @cached_property
     def first_level(self) -> list[UnitSum]:
-        """Sums of first-level units; empty if a case compares several forms."""
+        """Sums of first-level units; empty if there are none."""
         sums = []
         for cases, sign in self._sides:
             if all(len(case.forms) <= 1 for case in cases):
                 sums.append(_signed(_merged(_first_level(case) for case in cases), sign))
-        has_form = any(isinstance(v, Form) for v in self.diagrams.support(self.node))
-        if not has_form and all(len(total.terms) > 1 for total in sums):
-            vote = self._vote()
-            if vote is not None:
-                sums.append(UnitSum(((vote, 1),)))
+        if not self._has_form and all(len(total.terms) > 1 for total in sums):
+            sums += filter(None, (self._vote(), self._votes()))
+        if not sums and not self._has_form:
+            raise _too_many_cases()
         return sums
 
+    @property
+    def _has_form(self) -> bool:
+        return any(isinstance(v, Form) for v in self.diagrams.support(self.node))
+
+    @cached_property
     def second_level(self) -> list[UnitSum]:
         """Sums of second-level units."""
         sums = []
@@ -255,67 +279,254 @@ class _Cases:
                     terms = tuple((unit, 1) for unit in dict.fromkeys(units))
                     sums.append(_signed(UnitSum(terms), sign))
         vote = self._vote_of_forms()
-        return sums if vote is None else [*sums, UnitSum(((vote, 1),))]
+        if vote is not None:
+            sums.append(UnitSum(((vote, 1),)))
+        if all(len(total.terms) > FEW_UNITS for total in sums):
+            try:
+                sums.append(self._branches())
+            except WeftError:
+                if not sums:
+                    raise
+        return sums
 
-    def _vote(self) -> Vote | None:
+    # Literals that decide between functions of forms
+
+    def _branches(self) -> UnitSum:
+        """The function as a sum over the functions of forms that its literals lead to.
+
+        If these imply one another, as in `n bits + form >= c`, the sum is over their differences,
+        and the literals must lead to the function or to a weaker one, which is a vote.
+        """
+        ends = self._ends(self.node)
+        if len(ends) > MAX_BRANCHES:
+            raise _too_many_cases()
+        diagrams = self.diagrams
+        chain = sorted(ends, key=lambda end: sum(implies(diagrams, end, other) for other in ends))
+        if all(implies(diagrams, b, a) for a, b in pairwise(chain)):
+            steps = []
+            for place, end in enumerate(chain):  # the weakest first
+                stronger = chain[place + 1] if place + 1 < len(chain) else diagrams.false
+                difference = diagrams.both(end, diagrams.negate(stronger))
+                steps.append((set(chain[: place + 1]), difference))
+        else:
+            steps = [({end}, end) for end in chain]
+        units: dict[SecondUnit, None] = {}
+        for leading, end in steps:
+            if end == diagrams.false:
+                continue
+            literals = self._leading_to(leading)
+            way = min(literals.first_level, key=lambda total: len(total.terms))
+            for case in _Cases(diagrams, self.symbols, end).positive:
+                inputs, bias = _inputs(case, gated=False)
+                terms = [*inputs, *way.terms]
+                units[_second(terms, bias + way.constant - 1)] = None
+        return UnitSum(tuple((unit, 1) for unit in units))
+
+    def _ends(self, node: Node) -> list[Node]:
+        """The functions of forms alone that literals lead to."""
+        ends: dict[Node, None] = {}
+        seen: set[Node] = set()
+        waiting = [node]
+        while waiting:
+            at = waiting.pop()
+            step = self.diagrams.step(at)
+            if at not in seen:
+                seen.add(at)
+                if step is None or isinstance(step.variable, Form):
+                    ends[at] = None
+                else:
+                    waiting.extend(step.children)
+        return list(ends)
+
+    def _leading_to(self, ends: set[Node]) -> _Cases:
+        """Whether the literals lead to one of some functions of forms."""
+        found: dict[Node, Node] = {}
+
+        def leads(at: Node) -> Node:
+            if at not in found:
+                step = self.diagrams.step(at)
+                if step is None or isinstance(step.variable, Form):
+                    found[at] = self.diagrams.leaf(at in ends)
+                else:
+                    parts = tuple(leads(child) for child in step.children)
+                    found[at] = self.diagrams.select(step.variable, step.cuts, parts)
+            return found[at]
+
+        return _Cases(self.diagrams, self.symbols, leads(self.node))
+
+    # Weighted votes
+
+    def _vote(self) -> UnitSum | None:
         """The function as a weighted vote of literals."""
-        cuts = self.diagrams.cuts(self.node)
-        features = [
-            (variable, frozenset(values_of(taken, (number,), self._size(variable))))
-            for variable, taken in cuts.items()
-            for number in range(1, len(taken) + 1)
-        ]
-        learned = self._learned(
-            cuts,
-            lambda point: [int(min(values) <= point[v] <= max(values)) for v, values in features],
-        )
+        learned = find_vote(self.diagrams, self.node)
         if learned is None:
             return None
-        weights, bias = learned
-        return Vote(tuple((f, w) for f, w in zip(features, weights, strict=True) if w), bias)
+        return UnitSum(((self._unit(learned.weights, learned.least), 1),))
+
+    def _unit(self, weights: Mapping[Any, tuple[int, ...]], least: int) -> Vote:
+        """Whether the weights of the intervals add up to `least` or more."""
+        cuts = self.diagrams.cuts(self.node)
+        literals = []
+        for variable, by_interval in weights.items():
+            for number, weight in enumerate(by_interval):
+                if weight:
+                    values = values_of(cuts[variable], (number,), self._size(variable))
+                    literals.append(((variable, frozenset(values)), weight))
+        return Vote(tuple(literals), 1 - least)
+
+    def _votes(self) -> UnitSum | None:
+        """A function of the number of literals that hold, as in "exactly 3 of these"."""
+        steps = find_steps(self.diagrams, self.node)
+        if steps is None:
+            return None
+        terms: list[tuple[Unit, int]] = []
+        values = [False, *(steps.holds[total] for total in sorted(steps.holds))]
+        for total, (before, after) in zip(sorted(steps.holds), pairwise(values), strict=True):
+            if after != before:
+                terms.append((self._unit(steps.weights, total), 1 if after else -1))
+        return UnitSum(tuple(terms))
 
     def _vote_of_forms(self) -> SecondUnit | None:
         """A function of forms alone as a weighted vote of comparisons."""
         cuts = self.diagrams.cuts(self.node)
         if not cuts or not all(isinstance(variable, Form) for variable in cuts):
             return None
-        features = [(variable, cut) for variable, taken in cuts.items() for cut in taken]
-        learned = self._learned(cuts, lambda point: [int(point[v] >= cut) for v, cut in features])
+        learned = find_vote(self.diagrams, self.node)
         if learned is None:
             return None
-        weights, bias = learned
-        terms = [
-            (Conjunction((), variable, cut), weight)
-            for (variable, cut), weight in zip(features, weights, strict=True)
-            if weight
-        ]
+        terms: list[tuple[FirstUnit, int]] = []
+        bias = 1 - learned.least
+        for variable, by_interval in learned.weights.items():
+            bias += by_interval[0]
+            for cut, (before, after) in zip(cuts[variable], pairwise(by_interval), strict=True):
+                if after != before:
+                    terms.append((Conjunction((), variable, cut), after - before))
         return _second(terms, bias)
 
-    def _learned(self, cuts: Mapping[Any, tuple[int, ...]], features: Any) -> Any:
-        """Integer weights and bias that separate True from False, by the perceptron rule."""
-        sizes = [len(taken) + 1 for taken in cuts.values()]
-        points = 1
-        for size in sizes:
-            points *= size
-        if points > MAX_VOTE_POINTS:
+
+@dataclass(frozen=True)
+class LearnedVote:
+    """A function as a vote: it holds if the weights of the intervals add up to `least` or more."""
+
+    weights: Mapping[Any, tuple[int, ...]]
+    least: int
+
+
+def implies(diagrams: Diagrams, first: Node, second: Node) -> bool:
+    """Whether a function implies another one."""
+    return diagrams.both(first, diagrams.negate(second)) == diagrams.false
+
+
+def find_vote(diagrams: Diagrams, node: Node) -> LearnedVote | None:
+    """A function as a weighted vote of the intervals of its variables; None if none is found.
+
+    In a vote, the functions that remain when one variable is fixed imply one another. Their order
+    gives the first weights; they are corrected by the perceptron rule on the points that are
+    furthest on the wrong side, which are paths of the diagram.
+    """
+    cuts = diagrams.cuts(node)
+    weights: dict[Any, tuple[int, ...]] = {}
+    for variable, taken in cuts.items():
+        rest = [diagrams.restrict(node, variable, value) for value in (taken[0] - 1, *taken)]
+        weaker = [len({r for r in rest if r != one and implies(diagrams, r, one)}) for one in rest]
+        order = sorted(range(len(rest)), key=lambda place: weaker[place])
+        if not all(implies(diagrams, rest[a], rest[b]) for a, b in pairwise(order)):
             return None
-        starts = [(taken[0] - 1, *taken) for taken in cuts.values()]
-        samples = []
-        for values in product(*starts):
-            point = dict(zip(cuts, values, strict=True))
-            samples.append((features(point), self.diagrams.evaluate(self.node, point.__getitem__)))
-        weights, bias = [0] * len(samples[0][0]), 0
-        for _ in range(VOTE_ROUNDS):
-            wrong = False
-            for inputs, wanted in samples:
-                total = sum(w * x for w, x in zip(weights, inputs, strict=True)) + bias
-                if (total >= 1) != wanted:
-                    wrong, change = True, 1 if wanted else -1
-                    bias += change
-                    weights = [w + change * x for w, x in zip(weights, inputs, strict=True)]
-            if not wrong:
-                return weights, bias
+        weights[variable] = tuple(weaker)
+    for _ in range(VOTE_ROUNDS):
+        least, low = _extreme(diagrams, node, weights, cuts, holds=True)
+        most, high = _extreme(diagrams, node, weights, cuts, holds=False)
+        if least > most:
+            return LearnedVote(weights, least)
+        for variable in weights:
+            changed = list(weights[variable])
+            changed[low[variable]] += 1
+            changed[high[variable]] -= 1
+            weights[variable] = tuple(changed)
+    return None
+
+
+@dataclass(frozen=True)
+class Steps:
+    """A function of a sum of weights: whether it holds, by the sum."""
+
+    weights: Mapping[Any, tuple[int, ...]]
+    holds: Mapping[int, bool]
+
+
+def find_steps(diagrams: Diagrams, node: Node) -> Steps | None:
+    """A function as one of the number of variables that are not as at the begin symbol.
+
+    None if it is not such a function. A variable counts if its interval makes another function of
+    the rest than the interval of 0 does.
+    """
+    cuts = diagrams.cuts(node)
+    weights = {}
+    for variable, taken in cuts.items():
+        rest = [diagrams.restrict(node, variable, value) for value in (taken[0] - 1, *taken)]
+        weights[variable] = tuple(int(one != rest[0]) for one in rest)
+    states: dict[Node, set[int]] = {node: {0}}
+    for variable in sorted(cuts, key=lambda v: v.key):
+        below: dict[Node, set[int]] = {}
+        for at, sums in states.items():
+            step = diagrams.step(at)
+            for number, weight in enumerate(weights[variable]):
+                child = at
+                if step is not None and step.variable == variable:
+                    value = cuts[variable][number - 1] if number else cuts[variable][0] - 1
+                    child = step.children[bisect_right(step.cuts, value)]
+                below.setdefault(child, set()).update(total + weight for total in sums)
+        states = below
+    yes, no = states.get(diagrams.true, set()), states.get(diagrams.false, set())
+    if yes & no:
         return None
+    return Steps(weights, {total: total in yes for total in yes | no})
+
+
+def _extreme(
+    diagrams: Diagrams,
+    node: Node,
+    weights: Mapping[Any, tuple[int, ...]],
+    cuts: Mapping[Any, tuple[int, ...]],
+    *,
+    holds: bool,
+) -> tuple[int, dict[Any, int]]:
+    """The least sum of weights where a function holds, or the largest where it does not.
+
+    Also returned: the interval of each variable at such a point.
+    """
+    sign = 1 if holds else -1
+    free = {v: min(range(len(w)), key=lambda n: sign * w[n]) for v, w in weights.items()}
+    rest = {v: weights[v][free[v]] for v in weights}  # of a variable that does not matter
+    best: dict[Node, tuple[float, Any, int, Node] | None] = {}
+
+    def visit(at: Node) -> float:
+        """The least signed sum below a node, over what it costs to leave all variables free."""
+        step = diagrams.step(at)
+        if step is None:
+            return 0.0 if (at == diagrams.true) == holds else math.inf
+        if at not in best:
+            variable, every = step.variable, cuts[step.variable]
+            options = []
+            for number in range(len(every) + 1):
+                value = every[number - 1] if number else every[0] - 1
+                child = step.children[bisect_right(step.cuts, value)]
+                extra = sign * (weights[variable][number] - rest[variable])
+                options.append((extra + visit(child), variable, number, child))
+            best[at] = min(options, key=lambda option: option[0])
+        found = best[at]
+        assert found is not None
+        return found[0]
+
+    total = visit(node)
+    chosen = dict(free)
+    at = node
+    while diagrams.step(at) is not None:
+        found = best[at]
+        assert found is not None
+        _, variable, number, at = found
+        chosen[variable] = number
+    return int(sign * total) + sum(rest.values()), chosen
 
 
 def _too_many_cases() -> WeftError:

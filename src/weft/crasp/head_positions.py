@@ -77,7 +77,9 @@ class ModelPositions:
 
     def lines(self) -> list[str]:
         """The measurements as text, for a card."""
-        periodic = "no" if self.period is None else f"yes, the period is {self.period}"
+        periodic = (
+            "rows do not repeat" if self.period is None else f"yes, the period is {self.period}"
+        )
         local = f"yes, the range is {self.range}" if self.is_local else "no"
         return [
             f"PERIODIC, over positions 0 to {self.positions - 1}: {periodic}",

@@ -169,6 +169,20 @@ class Diagrams:
             )
         return self._memo[key]
 
+    def restrict(self, node: Node, variable: Any, value: int) -> Node:
+        """A function of the other variables, with one variable at a value."""
+        key = ("restrict", node, variable, value)
+        if key not in self._memo:
+            step = self._steps[node]
+            if step is None or variable not in self.support(node):
+                self._memo[key] = node
+            elif step.variable == variable:
+                self._memo[key] = step.children[bisect_right(step.cuts, value)]
+            else:
+                parts = tuple(self.restrict(child, variable, value) for child in step.children)
+                self._memo[key] = self._make(step.variable, step.cuts, parts)
+        return self._memo[key]
+
     # Reading
 
     def evaluate(self, node: Node, values: Callable[[Any], int]) -> Any:

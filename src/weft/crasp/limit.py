@@ -7,8 +7,9 @@ a query i by
 
 and attend by softmax of log N · a_ij over j <= i, N the number of tokens. Its position vectors are
 periodic, p_i = p_(i + Delta) (PERIODIC); phi(j, i) depends on i - j alone and is zero for
-i - j > tau (LOCAL). Here both hold by construction: positions are a table with Delta rows, and phi
-is a table by offset. Feed-forwards have Heaviside units, [x > 0], and ReLU units.
+i - j > tau (LOCAL). Here both hold by construction: positions are sums of rows of tables, one table
+per period, and phi is a table by offset. Feed-forwards have Heaviside units, [x > 0], and ReLU
+units.
 
 `run` computes in float64. Scores, and the exponentials of their differences to the largest score,
 are rounded to `precision` fractional bits; scores that are lower by `gap` then have weight exactly
@@ -113,7 +114,7 @@ class LimitTransformer:
         dimensions: the names of the stream's dimensions.
         kinds: whether each is a Boolean or a count.
         embedding: a row per token.
-        positions: a row per residue of the position.
+        positions: tables with a row per residue of the position, for one period each; they add up.
         layers: the layers.
         unembedding: the outputs, as linear functions of the last stream.
         one: the dimension that holds 1 / (i + 1); None if there is none.
@@ -125,7 +126,7 @@ class LimitTransformer:
     dimensions: tuple[str, ...]
     kinds: tuple[Literal["boolean", "count"], ...]
     embedding: Float[Matrix, "tokens d"]
-    positions: Float[Matrix, "period d"]
+    positions: tuple[Float[Matrix, "period d"], ...]
     layers: tuple[LimitLayer, ...]
     unembedding: Float[Matrix, "outputs d"]
     one: int | None = None
@@ -134,7 +135,7 @@ class LimitTransformer:
     @property
     def period(self) -> int:
         """Delta: position vectors repeat after this many positions."""
-        return len(self.positions)
+        return math.lcm(*map(len, self.positions))
 
     @property
     def range(self) -> int:
@@ -160,8 +161,7 @@ class LimitTransformer:
         """
         bits = self.precision if precision is None else precision
         numbers = [len(self.tokens), *(self.tokens.index(symbol) for symbol in word)]
-        places = np.arange(len(numbers)) % self.period
-        stream: Matrix = self.embedding[numbers] + self.positions[places]
+        stream: Matrix = self.embedding[numbers] + self.position_rows(len(numbers))
         for layer in self.layers:
             stream = stream + sum(
                 (_attend(head, stream, bits) for head in layer.heads), np.zeros_like(stream)
@@ -171,6 +171,13 @@ class LimitTransformer:
                 hidden = units(hidden)
             stream = stream + hidden @ layer.output.T + layer.bias
         return stream
+
+    def position_rows(self, count: int) -> Float[Matrix, "count d"]:
+        """The position vectors of the first positions."""
+        rows = np.zeros((count, len(self.dimensions)))
+        for table in self.positions:
+            rows += table[np.arange(count) % len(table)]
+        return rows
 
     def value(self, stream: Float[Matrix, "length d"], name: str) -> Float[Matrix, " length"]:
         """One dimension of a stream, by its name."""

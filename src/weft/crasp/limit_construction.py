@@ -130,26 +130,26 @@ class _Builder:
     def _is_positional(self, node: int) -> bool:
         return any(isinstance(v, Residue) for v in self.form.diagrams.support(node))
 
-    def _positions(self) -> Matrix:
+    def _positions(self) -> tuple[Matrix, ...]:
+        """A table per period."""
         stream, diagrams = self.stream, self.form.diagrams
-        lines = [
-            self.form.booleans[name]
-            for name in self.plans.embedded
-            if self._is_positional(self.form.booleans[name])
-        ]
-        periods = {variable.period for variable in stream.residues}
-        periods |= {variable.period for node in lines for variable in diagrams.support(node)}
-        table = np.zeros((int(np.lcm.reduce([1, *periods])), self.width))
-        for position in range(len(table)):
-            for variable in stream.residues:
-                for values in stream.classes(variable)[1:]:
-                    holds = position % variable.period in values
-                    table[position, stream.place((variable, values))] = holds
-            for node in lines:
+        tables: dict[int, Matrix] = {}
+
+        def column(period: int, dimension: int) -> Matrix:
+            table: Matrix = tables.setdefault(period, np.zeros((period, self.width)))
+            return table[:, dimension]
+
+        for variable in stream.residues:
+            for values in stream.classes(variable)[1:]:
+                column(variable.period, stream.place((variable, values)))[list(values)] = 1.0
+        for name in self.plans.embedded:
+            node = self.form.booleans[name]
+            if self._is_positional(node):
                 (variable,) = diagrams.support(node)
-                holds = diagrams.evaluate_single(node, position % variable.period)
-                table[position, stream.place(("bit", node))] = holds
-        return table
+                written = column(variable.period, stream.place(("bit", node)))
+                for residue in range(variable.period):
+                    written[residue] = diagrams.evaluate_single(node, residue)
+        return tuple(tables.values())
 
     def _unembedding(self) -> tuple[Matrix, tuple[str, ...]]:
         constant = self.stream.place("constant")

@@ -351,6 +351,7 @@ class _Builder:
         self._numbers: dict[Node, int] = {}
         self._symbols = {symbol: place for place, symbol in enumerate(program.alphabet, 1)}
         self._expressions: dict[Expression, Node] = {}
+        self._moves: dict[tuple[Node, int], Node] = {}
         joint = math.lcm(*(p.period for p in program.periodics)) if program.periodics else 1
         self._joint = joint if joint <= MAX_JOINT_PERIOD else None
 
@@ -417,6 +418,11 @@ class _Builder:
 
     def _moved(self, node: Node, offset: int) -> Node:
         """A function without counts, of what lies further to the left."""
+        if (node, offset) not in self._moves:
+            self._moves[node, offset] = self._move(node, offset)
+        return self._moves[node, offset]
+
+    def _move(self, node: Node, offset: int) -> Node:
         step = self.diagrams.step(node)
         if step is None or not offset:
             return node

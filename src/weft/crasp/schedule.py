@@ -206,13 +206,21 @@ class _Scheduler:
 
     def staged(self, node: Node, layer: int) -> Node:
         """A function with a bit for each part that depends on counts and is ready earlier."""
-        step = self.diagrams.step(node)
-        if step is None or not has_form(self.diagrams, node):
-            return node
-        if self.layer(node) < layer:
-            return self.as_bit(node, layer)
-        parts = tuple(self.staged(child, layer) for child in step.children)
-        return self.diagrams.select(step.variable, step.cuts, parts)
+        made: dict[Node, Node] = {}
+
+        def stage(at: Node) -> Node:
+            if at not in made:
+                step = self.diagrams.step(at)
+                if step is None or not has_form(self.diagrams, at):
+                    made[at] = at
+                elif self.layer(at) < layer:
+                    made[at] = self.as_bit(at, layer)
+                else:
+                    parts = tuple(stage(child) for child in step.children)
+                    made[at] = self.diagrams.select(step.variable, step.cuts, parts)
+            return made[at]
+
+        return stage(node)
 
     def as_bit(self, node: Node, layer: int) -> Node:
         """A function of earlier layers, in terms of bits."""
