@@ -54,8 +54,8 @@ def test_a_config_that_claims_more_is_found_out(folder: str) -> None:
     file = Path(folder) / "config.json"
     original = json.loads(file.read_text())
     longer = json.loads(file.read_text())
-    longer["config"]["max_length"] = 4001
-    longer["text"]["longest"] = 4000
+    longer["config"]["max_length"] = 1501
+    longer["text"]["longest"] = 1500
     file.write_text(json.dumps(longer))
     found = json.loads(weft("prove", folder, "--json", code=1))
     assert found["unclear_comparison"] == "#[j <= i] bad(j) == 0"
