@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 from functools import cache
 
-from weft.crasp.proof.diagrams import SYMBOL, Diagrams, Function, Node
+from weft.crasp.proof.diagrams import SYMBOL, Diagrams
+from weft.crasp.proof.nodes import Function, Node
 
 
 def evaluate(

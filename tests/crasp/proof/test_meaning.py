@@ -23,8 +23,8 @@ from weft.crasp import (
     Symbol,
     run,
 )
-from weft.crasp.proof.diagrams import Function
 from weft.crasp.proof.meaning import meaning_of
+from weft.crasp.proof.nodes import Function
 
 A, B, C = Symbol("a"), Symbol("b"), Symbol("c")
 

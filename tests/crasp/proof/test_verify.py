@@ -29,8 +29,8 @@ from weft.crasp import (
 )
 from weft.crasp.construction import _compile, compile_crasp
 from weft.crasp.proof import prove, verify
-from weft.crasp.proof.execution import Unproved
 from weft.crasp.proof.meaning import meaning_of
+from weft.crasp.proof.model_checks import Unproved
 from weft.crasp.proof.values import Known
 from weft.errors import WeftError
 from weft.language.vocabulary import Vocabulary

@@ -19,71 +19,31 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from math import gcd, lcm
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Integers = NDArray[np.int64]
-Numbers = NDArray[np.float64]
-
-Test = tuple[int, int, int]
-"""A quantity by its number, an offset d, and a level: quantity(i - d) >= level."""
+from weft.crasp.proof.nodes import (
+    MAX_NODES,
+    ONE,
+    ZERO,
+    Function,
+    Integers,
+    Leaf,
+    Node,
+    Nodes,
+    Numbers,
+    unique,
+)
 
 SYMBOL = 0
 """The number of the quantity that is the symbol's place in the alphabet."""
-
-MAX_NODES = 2_000_000
-"""How many nodes there may be before the verifier gives up."""
 
 MAX_DIVISOR = 64
 """How many times smaller than the least coefficient of a total its grain may be."""
 
 MAX_RATIO = 1 << 12
 """If coefficients are larger multiples of their common divisor, it comes from rounding."""
-
-ZERO, ONE = Fraction(0), Fraction(1)
-
-
-class TooLarge(Exception):
-    """The diagrams have grown beyond `MAX_NODES`."""
-
-
-@dataclass(frozen=True, eq=False)
-class Function:
-    """A function of word and position; equal functions of one `Diagrams` are the same object.
-
-    Attributes:
-        number: its place among all functions.
-        roots: the diagram for each position.
-    """
-
-    number: int
-    roots: Integers
-
-    @cached_property
-    def distinct(self) -> tuple[Integers, Integers]:
-        """The distinct diagrams, and for each position which of them it has."""
-        return _unique(self.roots)
-
-
-@dataclass(frozen=True)
-class Leaf:
-    """`constant + (sum over j <= i of total(j))`; without a total, the constant alone."""
-
-    constant: Fraction
-    total: Function | None = None
-
-
-@dataclass(frozen=True)
-class Node:
-    """A test with what follows if it fails (`low`) and if it holds (`high`)."""
-
-    test: Test
-    low: int
-    high: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,8 +79,8 @@ class Scaled:
     error: Numbers
 
 
-class Diagrams:
-    """All diagrams and functions of one proof."""
+class Diagrams(Nodes):
+    """All functions of one proof, and the quantities that they test."""
 
     def __init__(self, positions: int, symbols: int) -> None:
         """Make an empty collection.
@@ -129,147 +89,12 @@ class Diagrams:
             positions: how many positions there are, that of the begin symbol included.
             symbols: how many symbols the alphabet has.
         """
+        super().__init__()
         self.positions, self.symbols = positions, symbols
-        self.items: list[Node | Leaf] = []
         self.quantities: list[Quantity | None] = [None]
-        self._items: dict[Hashable, int] = {}
         self._functions: dict[bytes, Function] = {}
         self._quantity_of: dict[Function, Quantity] = {}
         self._scaled: dict[tuple[Function, Fraction], Scaled] = {}
-        self._memo: dict[Hashable, Any] = {}
-        self.false, self.true = self.leaf(ZERO), self.leaf(ONE)
-
-    # Nodes
-
-    def leaf(self, constant: Fraction | int, total: Function | None = None) -> int:
-        """The diagram that is a leaf."""
-        leaf = Leaf(Fraction(constant), total)
-        return self._intern((leaf.constant, total), leaf)
-
-    def node(self, test: Test, low: int, high: int) -> int:
-        """The diagram that tests first; all tests in `low` and `high` come later."""
-        low = self._below(test, low)
-        if self._below(test, high) == low:
-            return high
-        return self._intern((test, low, high), Node(test, low, high))
-
-    def _below(self, test: Test, diagram: int) -> int:
-        """A diagram where the quantity of a test lies below all its levels."""
-        item = self.items[diagram]
-        while isinstance(item, Node) and item.test[:2] == test[:2]:
-            diagram = item.low
-            item = self.items[diagram]
-        return diagram
-
-    def _intern(self, key: Hashable, item: Node | Leaf) -> int:
-        number = self._items.get(key)
-        if number is None:
-            number = self._items[key] = len(self.items)
-            self.items.append(item)
-            if number > MAX_NODES:
-                raise TooLarge
-        return number
-
-    def test(self, test: Test) -> int:
-        """The diagram that is true if a test holds."""
-        return self.node(test, self.false, self.true)
-
-    def leaves(self, diagram: int) -> tuple[int, ...]:
-        """The leaves that a diagram can reach."""
-        key = ("leaves", diagram)
-        if key not in self._memo:
-            item = self.items[diagram]
-            self._memo[key] = (
-                (diagram,)
-                if isinstance(item, Leaf)
-                else tuple(dict.fromkeys(self.leaves(item.low) + self.leaves(item.high)))
-            )
-        result: tuple[int, ...] = self._memo[key]
-        return result
-
-    def apply(self, name: str, operation: Callable[[Leaf, Leaf], int], one: int, other: int) -> int:
-        """Combine two diagrams leaf by leaf; `name` names the operation."""
-        key = (name, one, other)
-        result = self._memo.get(key)
-        if result is None:
-            first, second = self.items[one], self.items[other]
-            if isinstance(first, Leaf) and isinstance(second, Leaf):
-                result = operation(first, second)
-            else:
-                test = min(item.test for item in (first, second) if isinstance(item, Node))
-                low_one, high_one = self.branches(one, test)
-                low_other, high_other = self.branches(other, test)
-                result = self.node(
-                    test,
-                    self.apply(name, operation, low_one, low_other),
-                    self.apply(name, operation, high_one, high_other),
-                )
-            self._memo[key] = result
-        value: int = result
-        return value
-
-    def branches(self, diagram: int, test: Test) -> tuple[int, int]:
-        """A diagram if a test fails and if it holds; no test in it comes before."""
-        item = self.items[diagram]
-        if isinstance(item, Node) and item.test == test:
-            return item.low, item.high
-        return self._below(test, diagram), diagram
-
-    def choose(self, condition: int, then: int, otherwise: int) -> int:
-        """`condition ? then : otherwise` of three diagrams, the first one Boolean."""
-        if condition == self.true or then == otherwise:
-            return then
-        if condition == self.false:
-            return otherwise
-        key = ("choose", condition, then, otherwise)
-        result = self._memo.get(key)
-        if result is None:
-            items = [self.items[diagram] for diagram in (condition, then, otherwise)]
-            test = min(item.test for item in items if isinstance(item, Node))
-            lows, highs = zip(
-                *(self.branches(diagram, test) for diagram in (condition, then, otherwise)),
-                strict=True,
-            )
-            result = self.node(test, self.choose(*lows), self.choose(*highs))
-            self._memo[key] = result
-        value: int = result
-        return value
-
-    def replace_leaves(self, diagram: int, replacement: dict[int, int]) -> int:
-        """A diagram with other diagrams in place of its leaves."""
-        memo: dict[int, int] = {}
-
-        def replaced(number: int) -> int:
-            if number not in memo:
-                item = self.items[number]
-                memo[number] = (
-                    replacement[number]
-                    if isinstance(item, Leaf)
-                    else self.choose(self.test(item.test), replaced(item.high), replaced(item.low))
-                )
-            return memo[number]
-
-        return replaced(diagram)
-
-    def earlier(self, diagram: int, offset: int) -> int:
-        """A diagram at a position that is `offset` further to the left."""
-        if offset == 0:
-            return diagram
-        key = ("earlier", diagram, offset)
-        if key not in self._memo:
-            item = self.items[diagram]
-            if isinstance(item, Leaf):
-                assert item.total is None
-                self._memo[key] = diagram
-            else:
-                quantity, back, level = item.test
-                self._memo[key] = self.node(
-                    (quantity, back + offset, level),
-                    self.earlier(item.low, offset),
-                    self.earlier(item.high, offset),
-                )
-        result: int = self._memo[key]
-        return result
 
     # Functions
 
@@ -323,7 +148,7 @@ class Diagrams:
         """Combine two functions leaf by leaf at every position."""
         key = ("functions", name, one.number, other.number)
         if key not in self._memo:
-            pairs, places = _unique(one.roots * (MAX_NODES + 1) + other.roots)
+            pairs, places = unique(one.roots * (MAX_NODES + 1) + other.roots)
             results = [
                 self.apply(name, operation, *divmod(pair, MAX_NODES + 1)) for pair in pairs.tolist()
             ]
@@ -425,7 +250,7 @@ class Diagrams:
     def fetch(self, function: Function, sources: Integers) -> Function:
         """What a function without totals has at another position, for each position."""
         offsets = np.arange(self.positions) - sources
-        pairs, places = _unique(function.roots[sources] * self.positions + offsets)
+        pairs, places = unique(function.roots[sources] * self.positions + offsets)
         results = [self.earlier(*divmod(pair, self.positions)) for pair in pairs.tolist()]
         return self.function(np.array(results, np.int64)[places])
 
@@ -552,7 +377,7 @@ class Diagrams:
         if open_.any():
             assert scaled.quantity is not None
             number = scaled.quantity.number
-            distinct, places = _unique(levels[open_])
+            distinct, places = unique(levels[open_])
             if scaled.sign > 0:
                 tests = [self.test((number, 0, level)) for level in distinct.tolist()]
             else:  # -q >= level is q <= -level
@@ -562,17 +387,6 @@ class Diagrams:
                 ]
             roots[open_] = np.array(tests, np.int64)[places]
         return roots
-
-
-def _unique(array: Integers) -> tuple[Integers, Integers]:
-    if len(array) > 1 and (array[1:] == array[1]).all():  # position 0, and all others alike
-        if array[0] == array[1]:
-            return array[:1], np.zeros(len(array), np.int64)
-        places = np.ones(len(array), np.int64)
-        places[0] = 0
-        return array[:2], places
-    values, places = np.unique(array, return_inverse=True)
-    return values, places.reshape(-1)
 
 
 def _grain(values: list[Fraction]) -> Fraction:

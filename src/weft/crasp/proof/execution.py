@@ -11,7 +11,6 @@ from fractions import Fraction
 
 import numpy as np
 
-from weft.crasp.proof.diagrams import Numbers
 from weft.crasp.proof.heads import (
     Attends,
     Embeddings,
@@ -21,13 +20,10 @@ from weft.crasp.proof.heads import (
     head_weights,
     stored,
 )
+from weft.crasp.proof.nodes import Numbers
 from weft.crasp.proof.values import Arithmetic, Known, Unknown, Value
 from weft.models.config import TransformerConfig
-from weft.proofs.rounding import LARGEST, SMALLEST, Array
-
-
-class Unproved(Exception):
-    """A step of the proof that did not go through."""
+from weft.proofs.rounding import Array
 
 
 class Execution:
@@ -159,53 +155,3 @@ class Execution:
 def _places(row: Numbers) -> list[int]:
     places: list[int] = np.flatnonzero(row).tolist()
     return places
-
-
-def check_sizes(tensors: Mapping[str, Array], config: TransformerConfig) -> None:
-    """Nothing overflows, underflows or is undefined, whatever the input.
-
-    Weights are 0 or of moderate size; biases of offsets and sinks may be minus infinity, if every
-    query still has something to attend to.
-    """
-    for name, array in tensors.items():
-        finite = array
-        if name.endswith(("attention.bias", "attention.sink")):
-            finite = array[array != -np.inf]
-        sizes = np.abs(finite[finite != 0])
-        if not ((sizes >= SMALLEST) & (sizes <= 1 / SMALLEST)).all():
-            raise Unproved(f"{name} has an entry that is not a number, or not of moderate size")
-    size = np.abs(tensors["embedding"]).max(0)
-    if config.positions is not None:
-        size = size + np.abs(tensors["position.parts.learned.table"]).max(0)
-    for layer in range(config.layers):
-        prefix = f"layers.{layer}"
-        part = {
-            name: np.abs(tensors[f"{prefix}.attention.{name}"])
-            for name in ("query", "key", "value", "output")
-        }
-        scores = [(size @ q) @ (size @ k) for q, k in zip(part["query"], part["key"], strict=True)]
-        for head in range(config.heads):
-            _check_visible(tensors, config, layer, head)
-        mixed = [(size @ v) @ o for v, o in zip(part["value"], part["output"], strict=True)]
-        size = size + 1.01 * sum(mixed, np.zeros_like(size))
-        hidden = size
-        for place in range(len(config.hidden) + 1):
-            weight = np.abs(tensors[f"{prefix}.feed_forward.weights.{place}"])
-            hidden = weight @ hidden + np.abs(tensors[f"{prefix}.feed_forward.biases.{place}"])
-            if max(hidden.max(initial=0.0), *scores, size.max()) > LARGEST:
-                raise Unproved(f"numbers in layer {layer} may overflow")
-            if config.activation == "clipped" and place < len(config.hidden):
-                hidden = np.minimum(hidden, 1.0)
-        size = size + 1.01 * hidden
-
-
-def _check_visible(
-    tensors: Mapping[str, Array], config: TransformerConfig, layer: int, head: int
-) -> None:
-    prefix = f"layers.{layer}.attention"
-    if config.sink and np.isfinite(tensors[f"{prefix}.sink"][head]):
-        return
-    if config.offsets is not None:
-        own = tensors[f"{prefix}.bias"][head][config.offsets + 1]
-        if not np.isfinite(own):
-            raise Unproved(f"head {head} of layer {layer} may see no position at all")

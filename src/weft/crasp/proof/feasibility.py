@@ -21,7 +21,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from weft.crasp.proof.diagrams import Diagrams, Function, Integers, Leaf, Node, Numbers
+from weft.crasp.proof.diagrams import Diagrams
+from weft.crasp.proof.nodes import Function, Integers, Leaf, Node, Numbers
 from weft.proofs.rounding import Array
 
 MAX_KINDS = 40

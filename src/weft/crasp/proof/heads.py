@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from weft.crasp.proof.diagrams import Integers, Numbers
+from weft.crasp.proof.nodes import Integers, Numbers
 from weft.models.config import TransformerConfig
 from weft.proofs.rounding import PRECISIONS, Array, grid
 

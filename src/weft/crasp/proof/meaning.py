@@ -43,7 +43,8 @@ from weft.crasp.expressions import (
     Symbol,
 )
 from weft.crasp.program import CraspProgram
-from weft.crasp.proof.diagrams import Diagrams, Function, Integers, Leaf
+from weft.crasp.proof.diagrams import Diagrams
+from weft.crasp.proof.nodes import Function, Integers, Leaf
 
 MINUS = Fraction(-1)
 

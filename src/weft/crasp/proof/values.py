@@ -23,7 +23,8 @@ from functools import reduce
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.crasp.proof.diagrams import Diagrams, Function, Integers, Leaf, Numbers, Scaled
+from weft.crasp.proof.diagrams import Diagrams, Scaled
+from weft.crasp.proof.nodes import Function, Integers, Leaf, Numbers
 from weft.proofs.rounding import PRECISIONS, Precision, grid, is_power_of_two
 
 Booleans = NDArray[np.bool_]

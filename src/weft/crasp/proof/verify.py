@@ -19,49 +19,35 @@ are compared by being the same.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import islice
 from typing import Any
 
 import numpy as np
-import torch
 
 from weft.crasp.expressions import Expression
 from weft.crasp.program import CraspProgram
 from weft.crasp.proof.counterexample import Counterexample, aim_at, find_word
-from weft.crasp.proof.diagrams import (
-    Diagrams,
-    Function,
-    Integers,
-    Leaf,
-    Node,
-    Test,
-    TooLarge,
-)
-from weft.crasp.proof.execution import Execution, Unproved, check_sizes
-from weft.crasp.proof.feasibility import Bound, never_together
-from weft.crasp.proof.heads import Embeddings
+from weft.crasp.proof.execution import Execution
+from weft.crasp.proof.feasibility import Bound
 from weft.crasp.proof.meaning import Meaning, meaning_of
+from weft.crasp.proof.model_checks import (
+    Unproved,
+    check_config,
+    check_layout,
+    check_sizes,
+    check_vocabulary,
+    embeddings_of,
+    read_tensors,
+)
+from weft.crasp.proof.nodes import Function, Integers, Leaf, TooLarge
+from weft.crasp.proof.paths import paths
 from weft.crasp.proof.values import Arithmetic, Known, Unclear, Unknown, Value
 from weft.crasp.text import expression_text
 from weft.language.expressions import deep_recursion
-from weft.language.vocabulary import Vocabulary
-from weft.models.config import TransformerConfig
 from weft.models.slots import Layout, Slot
-from weft.models.transformer import DTYPES, Transformer
+from weft.models.transformer import Transformer
 from weft.proofs import Proof, Verdict
-from weft.proofs.rounding import Array
-
-SIZES = (
-    "vocabulary", "outputs", "width", "heads", "hidden", "key_width", "value_width", "layers",
-    "positions", "max_length", "offsets", "sink", "dtype",
-)  # fmt: skip
-"""Fields of the config that a model may choose; the weights of every choice are proved."""
-
-MAX_PATHS = 5_000
-"""How many ways in which two functions may differ are looked at."""
 
 MAX_SHORTER = 8
 """How many shorter lengths are tried if the proof does not go through."""
@@ -196,7 +182,7 @@ class _Proving:
         try:
             self.meaning = meaning_of(self.program, self.longest)
             self.arithmetic = Arithmetic(self.meaning.diagrams, config.dtype)
-            embeddings = _embeddings(tensors, config, self.longest + 1)
+            embeddings = embeddings_of(tensors, config, self.longest + 1)
             execution = Execution(tensors, config, embeddings, self.arithmetic)
             execution.run()
             self._check_lines(execution, layout)
@@ -248,7 +234,7 @@ class _Proving:
         """The first position at which two Boolean functions may differ."""
         assert self.meaning is not None
         make, differs = self.meaning.diagrams, [self.longest + 1]
-        for path in _paths(make, function, other, equal=True):
+        for path in paths(make, function, other, equal=True):
             open_ = ~path.excluded(make)
             differs += path.positions[open_][:1].tolist()
         return min(differs) if min(differs) <= self.longest else None
@@ -258,7 +244,7 @@ class _Proving:
         assert self.meaning is not None
         make, places = self.meaning.diagrams, np.arange(1, self.longest + 2, dtype=np.float64)
         error = value.error * places + 1e-13 * places
-        for path in _paths(make, function, value.function):
+        for path in paths(make, function, value.function):
             said, held = path.one, path.other
             total = make.add(
                 held.total or make.constant(0),
@@ -387,162 +373,3 @@ class _Proving:
 
 def _position(position: int) -> str:
     return "the begin symbol" if position == 0 else f"position {position:,}"
-
-
-Tests = tuple[tuple[Test, bool], ...]
-"""Tests with their results."""
-
-Way = tuple[Tests, int, int]
-"""Tests with their results, and the leaves of two functions that they lead to."""
-
-
-@dataclass(frozen=True, eq=False)
-class _Path:
-    """Tests with their results, and the leaves of two functions that they lead to.
-
-    Attributes:
-        tests: the tests.
-        one: the leaf of the first function.
-        other: that of the second.
-        positions: where the two functions have these diagrams.
-    """
-
-    tests: Tests
-    one: Leaf
-    other: Leaf
-    positions: Integers
-
-    def excluded(self, make: Diagrams, *further: Bound) -> Array:
-        """At which positions the tests surely cannot have these results, with further bounds."""
-        result = np.zeros(len(self.positions), bool)
-        for offset in {0, *(test[1] for test, _ in self.tests)}:
-            bounds = [*further] if offset == 0 else []
-            for (number, back, level), holds in self.tests:
-                quantity = make.quantities[number]
-                if quantity is not None and back == offset:
-                    limit = np.full(make.positions, float(level if holds else level - 1))
-                    bounds.append(Bound(quantity.function, holds, limit))
-            if bounds:
-                result |= never_together(make, bounds, self.positions - offset)
-        return result
-
-
-def _paths(
-    make: Diagrams, one: Function, other: Function, *, equal: bool = False
-) -> Iterator[_Path]:
-    """The ways through the diagrams of two functions to their leaves.
-
-    Args:
-        make: the diagrams.
-        one: a function.
-        other: another.
-        equal: whether equal leaves mean the same in both; then ways to these are left out.
-    """
-    stacked = np.stack([one.roots, other.roots], 1)
-    pairs, places = np.unique(stacked, axis=0, return_inverse=True)
-    for number, (a, b) in enumerate(pairs.tolist()):
-        positions = np.flatnonzero(places.reshape(-1) == number)
-        if a == b:  # on every way to a leaf of the one, the other comes to the same
-            ways: list[Way] = [] if equal else [((), leaf, leaf) for leaf in make.leaves(a)]
-        else:
-            ways = list(islice(_ways(make, a, b, equal, ()), MAX_PATHS + 1))
-        if len(ways) > MAX_PATHS:
-            raise Unproved("two functions differ in more ways than can be looked at")
-        for tests, x, y in ways:
-            yield _Path(tests, make.items[x], make.items[y], positions)  # type: ignore[arg-type]
-
-
-def _ways(make: Diagrams, one: int, other: int, equal: bool, tests: Tests) -> Iterator[Way]:
-    if equal and one == other:
-        return
-    items = [make.items[diagram] for diagram in (one, other)]
-    nodes = [item.test for item in items if isinstance(item, Node)]
-    if not nodes:
-        yield tests, one, other
-        return
-    test = min(nodes)
-    for holds in (False, True):
-        branch = [make.branches(diagram, test)[holds] for diagram in (one, other)]
-        yield from _ways(make, branch[0], branch[1], equal, (*tests, (test, holds)))
-
-
-# What surrounds the layers
-
-
-def check_config(config: TransformerConfig, program: CraspProgram) -> None:
-    """Every field is that of a causal Transformer without norms, or one of the sizes."""
-    chosen = {name: getattr(config, name) for name in SIZES}
-    if type(config.max_length) is not int:
-        raise Unproved(
-            f"config.max_length is {config.max_length!r}; the proof needs a longest input"
-        )
-    expected = TransformerConfig(
-        kind="decoder",
-        activation="relu" if config.activation == "relu" else "clipped",
-        position="none" if config.positions is None else "learned",
-        scaled=False,
-        **chosen,
-    )
-    for field in fields(TransformerConfig):
-        mine, wanted = getattr(config, field.name), getattr(expected, field.name)
-        if mine != wanted or type(mine) is not type(wanted):
-            raise Unproved(f"config.{field.name} is {mine!r}, should be {wanted!r}")
-    symbols = len(program.alphabet)
-    outputs = symbols + 1 if program.next_symbols else 2
-    for name, mine, wanted in (
-        ("vocabulary", config.vocabulary, symbols + 1),
-        ("outputs", config.outputs, outputs),
-    ):
-        if mine != wanted:
-            raise Unproved(f"config.{name} is {mine}, the program asks for {wanted}")
-    if config.positions is not None and config.positions < config.max_length:
-        raise Unproved(
-            f"it has {config.positions} positions, for inputs of {config.max_length} tokens"
-        )
-
-
-def check_vocabulary(vocabulary: Vocabulary | None, program: CraspProgram) -> None:
-    """The tokens are the symbols of the alphabet in order, then the begin symbol."""
-    names = None if vocabulary is None else vocabulary.names
-    if names is not None and (names[:-1] != program.alphabet or names[-1] in program.alphabet):
-        raise Unproved("the tokens are not the symbols of the program, with the begin symbol last")
-
-
-def check_layout(layout: Layout | None, config: TransformerConfig, program: CraspProgram) -> Layout:
-    """Every line has a dimension of its kind."""
-    if layout is None:
-        raise Unproved("the model has no layout, so it was not compiled from a program")
-    kinds: Mapping[str, str] = {"Boolean": "boolean", "count": "count"}
-    for name, kind in program.kinds.items():
-        if name not in layout:
-            raise Unproved(f"the line '{name}' has no dimension in the stream")
-        slot = layout[name]
-        if (slot.kind, slot.size) != (kinds[kind], 1) or not 0 <= slot.start < config.width:
-            raise Unproved(f"the layout's slot of '{name}' is not that of a {kind}")
-    return layout
-
-
-def read_tensors(model: Transformer) -> dict[str, Array]:
-    """The weights in float64: those of the config, all of its number format."""
-    tensors = model.state_dict()
-    with torch.device("meta"):  # no memory
-        wanted = Transformer(model.config).state_dict()
-    if {n: t.shape for n, t in tensors.items()} != {n: t.shape for n, t in wanted.items()}:
-        raise Unproved("the model has other weights than its config asks for")
-    result: dict[str, Array] = {}
-    for name, tensor in tensors.items():
-        if tensor.dtype != DTYPES[model.config.dtype]:
-            raise Unproved(f"{name} is {tensor.dtype}, the config says {model.config.dtype}")
-        result[name] = tensor.double().cpu().numpy()
-    return result
-
-
-def _embeddings(tensors: Mapping[str, Array], config: TransformerConfig, count: int) -> Embeddings:
-    embedding = tensors["embedding"]
-    return Embeddings(
-        begin=embedding[-1],
-        symbols=embedding[:-1],
-        positions=None if config.positions is None else tensors["position.parts.learned.table"],
-        count=count,
-        dtype=config.dtype,
-    )
