@@ -483,14 +483,17 @@ class Plan:
         """Add a variable, under its name or a similar one that is free and an identifier."""
         plain = "".join(letter if letter.isalnum() else "_" for letter in name)
         plain = plain if plain[:1].isalpha() else f"line_{plain}"
-        while plain in self._taken or hasattr(Program, plain):
+        while (
+            plain in self._taken or f"{plain}_left" in self.variables or hasattr(Program, plain)
+        ):
             plain += "_"
         self.variables[plain] = variable
         return plain
 
     @property
     def _taken(self) -> set[str]:
-        reserved = {"step", "output", "halt", "crasp", "max_length", "stages", NEXT_SYMBOL}
+        reserved = {"step", "output", "halt", "definition", NEXT_SYMBOL}
+        reserved |= {"crasp", "max_length", "begin", "stages", "lines", "sampler", "source_text"}
         if NEXT_SYMBOL not in self.variables and self.program.next_symbols:
             reserved.discard(NEXT_SYMBOL)
         return reserved | {taken for name in self.variables for taken in (name, f"{name}_left")}
