@@ -144,6 +144,17 @@ def test_names_that_are_taken_are_changed() -> None:
     assert weft.generate(bridge, "^ab") == ["."]
 
 
+@pytest.mark.parametrize("name", ["begin", "lines", "sampler", "definition", "count_2", "name"])
+def test_any_line_name_is_a_variable(name: str) -> None:
+    """The names of attributes that bridges set, and of variables that they add, are free."""
+    p = CraspBuilder("ab")
+    p[f"{name}_left"] = count(symbol("a")) > 1
+    p[name] = count(p[f"{name}_left"]) - count(symbol("b"))
+    p["accept"] = p[name] == count(mod(2, 0))
+    bridge = as_program(p.build(), max_length=6)
+    check_lines(bridge, short_words(bridge.crasp, 60))
+
+
 def test_a_length_of_nothing_is_refused() -> None:
     with pytest.raises(weft.WeftError, match=r"max_length cannot be 0\. Give at least 1"):
         as_program(library.load("majority"), 0)

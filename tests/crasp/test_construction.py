@@ -278,6 +278,13 @@ def test_sizes_of_dyck() -> None:
     assert "layer 1, head: mean of # Q_(, # Q_), one" in compiled.explain()
 
 
+def test_a_line_may_have_the_name_of_the_position_table() -> None:
+    program = CraspProgram(("a", "b"), (Line("position", Previous(A)),))
+    compiled = compile_crasp(program, max_length=6, form="absolute")
+    assert compiled.model.layout["position"].kind == "boolean"
+    check(compiled, all_words(("a", "b"), 4))
+
+
 def test_equal_lines_share_a_dimension_and_names_of_dimensions_are_unique() -> None:
     program = CraspProgram(
         ("a", "b"),

@@ -87,6 +87,32 @@ def test_what_all_keys_share_does_not_count() -> None:
     assert head.description == "uniform"
 
 
+@pytest.mark.parametrize("norm_type", ["rms", "layer"])
+def test_a_norm_before_attention_is_taken_into_account(norm_type: str) -> None:
+    """Products are differences of scores of the model itself, if all tokens are the same."""
+    config = TransformerConfig(
+        vocabulary=1, outputs=2, width=16, heads=2, hidden=(4,), kind="decoder", norm="pre",
+        norm_type=norm_type, position="learned", positions=LENGTH,
+    )  # fmt: skip
+    made = Transformer(config)
+    torch.manual_seed(0)
+    for parameter in made.parameters():
+        torch.nn.init.normal_(parameter, std=0.1)
+    scores: dict[str, torch.Tensor] = {}
+
+    def keep(name: str, value: torch.Tensor) -> torch.Tensor:
+        scores[name] = value
+        return value
+
+    made(torch.zeros(1, LENGTH, dtype=torch.long), hook=keep)
+    query, key = scores["blocks.0.attn.hook_q"][0], scores["blocks.0.attn.hook_k"][0]
+    actual = (key @ query.transpose(1, 2) / config.key_width**0.5).double().detach().numpy()
+    products = position_products(made)[0]
+    # Differences over keys and over queries remove what all positions share.
+    second = np.diff(np.diff(actual, axis=1), axis=2)
+    np.testing.assert_allclose(np.diff(np.diff(products, axis=1), axis=2), second, atol=1e-5)
+
+
 def test_a_model_without_a_table_is_refused() -> None:
     config = TransformerConfig(
         vocabulary=2, outputs=2, width=4, heads=1, hidden=(1,), kind="decoder", position="rotary"

@@ -134,3 +134,11 @@ def test_twenty_indices_are_not_enough_for_thirty_counts() -> None:
     program = CraspProgram(("a",), (Line("accept", expression),))
     assert "i29 <= i28" in text(program)
     assert parse(text(program)) == program
+
+
+@pytest.mark.parametrize("name", ["mod", "Mod", "j", "NEXT", "_"])
+def test_lines_named_like_parts_of_the_language_parse_back(name: str) -> None:
+    count = Counting(Symbol("a"))
+    lines = (Line(name, count), Line("more", Comparison("<", Name(name), Integer(2))))
+    program = CraspProgram(("a", "b"), lines)
+    assert parse(text(program)) == program

@@ -541,7 +541,10 @@ def _layout(construction: Construction, one_hot: int) -> Layout:
         if place not in taken:
             slots.append(Slot(dimension.name, dimension.kind, place, 1))
     if one_hot:
-        slots.append(Slot("position", "categorical", len(stream.dimensions), one_hot))
+        name, names = "position", {slot.name for slot in slots}
+        while name in names:
+            name += "'"
+        slots.append(Slot(name, "categorical", len(stream.dimensions), one_hot))
     layers = construction.limit.layers
     count = max(len(layer.heads) for layer in layers)
     heads = tuple(

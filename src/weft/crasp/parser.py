@@ -342,7 +342,8 @@ class _Reader:
         token = node.children[0]
         if kind == "name" and str(token) in self.predicates | dict.fromkeys(self.later):
             return self.predicate(node, indices, scope)
-        if kind == "name" and str(token).lower() == "mod":
+        written_like_mod = kind == "name" and str(token).lower() == "mod"
+        if written_like_mod and indices is not None and len(indices.children) > 1:
             raise self.error("'MOD' is written in capitals", token, "Write MOD(2, 1)")
         if kind == "name" and str(token) == "Q_":
             raise self.error("Q_ is not followed by a symbol", token, "Write Q_a")

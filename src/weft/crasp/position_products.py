@@ -13,8 +13,9 @@ are what phi and the periodic part are fitted to, for the pairs j <= i. Softmax 
 same for all keys of a query, so every fit also has a constant per query. A deviation is the share
 of the variance of A, beyond those constants, that a fit leaves: 0 if the model is of that form.
 
-As in the regulariser of Huang et al. (2025), the table is taken as it is, without norms, biases and
-what earlier layers add.
+Without a norm, p is the table itself, as in the regulariser of Huang et al. (2025). With pre-norm,
+p is what the first norm makes of it: the mean over all tokens of norm(E + p), less its mean over
+positions, times the gain of the layer. What earlier layers add is left out.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from weft.errors import WeftError
 from weft.models.positions.learned import Learned
@@ -107,17 +110,38 @@ def position_products(model: Transformer) -> Float[Array, "layers heads position
             f"the model has no table of positions (its encoding is '{model.config.position}')",
             remedy="Give a model with learned absolute positions",
         )
-    table = tables[0].table.detach().cpu().double().numpy()[:MAX_POSITIONS]
+    weights = {name: tensor.detach().cpu().double() for name, tensor in model.state_dict().items()}
+    table = tables[0].table.detach().cpu().double()[:MAX_POSITIONS]
     scale = model.config.key_width**-0.5 if model.config.scaled else 1.0
+    gains: list[Tensor | float] = [1.0] * model.config.layers
+    if model.config.norm == "pre":
+        table = _normed(table, weights["embedding"], centre=model.config.norm_type == "layer")
+        gains = [weights[f"layers.{layer}.norms.0.gain"] for layer in range(model.config.layers)]
     products = []
-    weights = model.state_dict()
-    for layer in range(model.config.layers):
+    for layer, gain in enumerate(gains):
         queries, keys = (
-            table @ weights[f"layers.{layer}.attention.{name}"].cpu().double().numpy()
+            (table * gain) @ weights[f"layers.{layer}.attention.{name}"]
             for name in ("query", "key")
         )  # heads, positions, k
-        products.append(scale * keys @ queries.transpose(0, 2, 1))
-    return np.stack(products)
+        products.append(scale * keys @ queries.transpose(1, 2))
+    return torch.stack(products).numpy()
+
+
+def _normed(
+    table: Float[Tensor, "positions width"],
+    embedding: Float[Tensor, "tokens width"],
+    *,
+    centre: bool,
+) -> Float[Tensor, "positions width"]:
+    """What positions contribute to a normed stream, on average over tokens."""
+    total = torch.zeros_like(table)
+    for token in embedding:
+        stream = table + token
+        if centre:
+            stream = stream - stream.mean(-1, keepdim=True)
+        total += stream / stream.square().mean(-1, keepdim=True).add(1e-6).sqrt()
+    mean = total / len(embedding)
+    return mean - mean.mean(0)
 
 
 def fit_positions(model: Transformer) -> list[HeadPositions]:

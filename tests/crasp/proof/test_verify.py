@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pytest
@@ -26,6 +27,7 @@ from weft.crasp import (
     Not,
     Symbol,
     library,
+    parse,
 )
 from weft.crasp.construction import _compile, compile_crasp
 from weft.crasp.proof import prove, verify
@@ -280,3 +282,12 @@ def test_the_verdict_does_not_depend_on_threads_or_gradients() -> None:
     with torch.enable_grad():
         model.requires_grad_(True)
         assert prove(model, PROGRAM).proved
+
+
+def test_heads_of_very_short_inputs_are_understood() -> None:
+    """With so few positions, the begin symbol has a query of its own, and sees only itself."""
+    program = parse("alphabet a b \n some := # Q_a > 2 \n accept := previous some")
+    for dtype, length in product(("bfloat16", "float32"), range(1, 7)):
+        compiled = compile_crasp(program, max_length=length, dtype=dtype, form="absolute")
+        proof = prove(compiled.model, program)
+        assert proof.proved, proof

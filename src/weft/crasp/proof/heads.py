@@ -215,12 +215,14 @@ def _by_classes(
         return Uniform()
     sources = np.full(embeddings.count, -1)
     for asks, result in zip(queries.occurs, results, strict=True):
-        if isinstance(result, Uniform):
-            raise NotUnderstood("it is uniform for some queries only")
         here = np.flatnonzero(asks)
-        if ((sources[here] >= 0) & (sources[here] != result.sources)).any():
+        if isinstance(result, Uniform) and here.any():
+            raise NotUnderstood("it is uniform for some queries only")
+        # The begin symbol sees itself alone: to attend to it is to attend to all.
+        attended = here if isinstance(result, Uniform) else result.sources
+        if ((sources[here] >= 0) & (sources[here] != attended)).any():
             raise NotUnderstood("where it attends depends on the symbol")
-        sources[here] = result.sources
+        sources[here] = attended
     return Single(sources)
 
 
