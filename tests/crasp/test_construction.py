@@ -40,6 +40,7 @@ from weft.crasp.expressions import Expression
 from weft.crasp.head_positions import measure_positions
 from weft.crasp.limit_construction import construct
 from weft.crasp.parser import parse
+from weft.crasp.prove import prove
 from weft.errors import WeftError
 from weft.models.generation import generate
 from weft.weights.precision import format_of
@@ -234,6 +235,18 @@ def test_at_its_longest_length_a_comparison_is_still_exact() -> None:
     first, second = program.alphabet
     for word in ((first,) * half + (second,) * half, (first,) * (half - 1) + (second,) * half):
         check(compiled, [word])
+
+
+@pytest.mark.parametrize("name", ["dyck-1", "anbncn", "tomita-4", "prefix-expressions", "sort"])
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_what_is_accepted_can_be_proved(name: str, dtype: str) -> None:
+    """At the longest length that is accepted, the verifier's own bounds suffice as well."""
+    program = library.load(name)
+    longest = longest_length(construct(program), format_of(dtype))
+    if longest:
+        compiled = compile_crasp(program, max_length=longest, dtype=dtype)
+        proof = prove(compiled.model, program)
+        assert proof.proved, proof
 
 
 @pytest.mark.parametrize(("dtype", "length"), [("float64", 3000), ("bfloat16", 6)])
