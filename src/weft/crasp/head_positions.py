@@ -95,8 +95,8 @@ def measure_positions(model: Transformer) -> ModelPositions:
     Example:
         >>> from weft.crasp import library
         >>> from weft.crasp.construction import compile_crasp
-        >>> found = measure_positions(compile_crasp(library.load("tomita-4")).model)
-        >>> found.period, found.range, found.is_local
+        >>> measured = measure_positions(compile_crasp(library.load("tomita-4")).model)
+        >>> measured.period, measured.range, measured.is_local
         (1, 2, True)
     """
     config = model.config
