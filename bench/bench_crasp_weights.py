@@ -39,16 +39,16 @@ LONGEST = 1 << 17
 
 
 def figures() -> list[Figure]:
-    found = [_differing(name) for name in LONG]
-    found += [figure for name in LONG for figure in _sizes(name)]
-    found += [figure for name in BASIC for figure in _beside_reference(name)]
+    rows = [_differing(name) for name in LONG]
+    rows += [figure for name in LONG for figure in _sizes(name)]
+    rows += [figure for name in BASIC for figure in _beside_reference(name)]
     for dtype in ("bfloat16", "float32"):
         accepted = compile_crasp(library.load("tie"), max_length=4, dtype=dtype).longest
-        found.append(Figure(f"C-RASP, {dtype}: longest length accepted, two counts", accepted))
+        rows.append(Figure(f"C-RASP, {dtype}: longest length accepted, two counts", accepted))
         for backend in ("auto", "dense"):
             what = f"C-RASP, {dtype}: longest length measured exact ({backend})"
-            found.append(Figure(what, _longest_exact(dtype, backend), least=accepted))
-    return [*found, _slowest_compilation()]
+            rows.append(Figure(what, _longest_exact(dtype, backend), least=accepted))
+    return [*rows, _slowest_compilation()]
 
 
 def _differing(name: str) -> Figure:
@@ -134,7 +134,7 @@ def _slowest_compilation() -> Figure:
     for name in names:
         source = text(library.load(name))
         times[name] = seconds(partial(_from_text, source))
-    name = max(times, key=lambda one: times[one])
+    name = max(times, key=lambda each: times[each])
     what = f"C-RASP: parse and compile the slowest of {len(names)} programs ({name})"
     return Figure(what, times[name], "s", most=0.5)
 

@@ -37,8 +37,10 @@ from weft.crasp import (
 from weft.crasp.batched import run_batch
 from weft.crasp.construction import CompiledCrasp, _compile, compile_crasp, longest_length
 from weft.crasp.expressions import Expression
+from weft.crasp.head_positions import measure_positions
 from weft.crasp.limit_construction import construct
 from weft.crasp.parser import parse
+from weft.crasp.prove import prove
 from weft.errors import WeftError
 from weft.models.generation import generate
 from weft.weights.precision import format_of
@@ -51,8 +53,17 @@ def check(compiled: CompiledCrasp, given_words: list[tuple[str, ...]]) -> None:
     program = compiled.program
     lengths = torch.tensor([len(word) + 1 for word in given_words])
     with torch.inference_mode():
-        stream = compiled.model(compiled.tokens(given_words), lengths).stream.double().numpy()
+        output = compiled.model(compiled.tokens(given_words), lengths)
+    stream, logits = output.stream.double().numpy(), output.logits.double().numpy()
     wanted = run_batch(program, given_words)
+    answers = {program.accepting: logits[..., 1] > logits[..., 0]}
+    if program.next_symbols:
+        answers = {
+            line: logits[..., program.alphabet.index(symbol)] > logits[..., -1]
+            for symbol, line in program.next_symbols.items()
+        }
+    for line, answer in answers.items():
+        np.testing.assert_array_equal(answer & wanted.mask, wanted.values[line])
     positions = np.arange(1, stream.shape[1] + 1)
     for name, kind in program.kinds.items():
         held = stream[..., compiled.model.layout[name].start]
@@ -226,6 +237,18 @@ def test_at_its_longest_length_a_comparison_is_still_exact() -> None:
         check(compiled, [word])
 
 
+@pytest.mark.parametrize("name", ["dyck-1", "anbncn", "tomita-4", "prefix-expressions", "sort"])
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_what_is_accepted_can_be_proved(name: str, dtype: str) -> None:
+    """At the longest length that is accepted, the verifier's own bounds suffice as well."""
+    program = library.load(name)
+    longest = longest_length(construct(program), format_of(dtype))
+    if longest:
+        compiled = compile_crasp(program, max_length=longest, dtype=dtype)
+        proof = prove(compiled.model, program)
+        assert proof.proved, proof
+
+
 @pytest.mark.parametrize(("dtype", "length"), [("float64", 3000), ("bfloat16", 6)])
 def test_other_formats(dtype: str, length: int) -> None:
     for name in ("dyck-1", "tomita-4"):
@@ -292,9 +315,12 @@ def test_equal_lines_share_a_dimension_and_names_of_dimensions_are_unique() -> N
             Line("one", MORE),
             Line("begin", Not(Comparison(">=", Counting(A), Counting(B)))),
             Line("constant", Counting(B)),
+            Line("position", Previous(A)),
         ),
     )
-    compiled = compile_crasp(program, max_length=10)
+    compiled = compile_crasp(program, max_length=10, form="absolute")
+    assert compiled.model.layout["position'"].size == 11
+    assert measure_positions(compiled.model).period == 1
     layout = compiled.model.layout
     assert layout["one"].start == layout["begin"].start
     assert len({dimension.name for dimension in compiled.construction.stream.dimensions}) == len(

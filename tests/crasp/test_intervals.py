@@ -65,10 +65,10 @@ def holds(function: Any, point: dict[Letter, int]) -> bool:
 
 @settings(max_examples=60, deadline=None)
 @given(functions(), functions())
-def test_a_diagram_is_its_function_and_equal_functions_are_one_node(one: Any, other: Any) -> None:
+def test_a_diagram_is_its_function_and_equal_functions_are_one_node(first: Any, other: Any) -> None:
     diagrams = Diagrams()
-    nodes = [build(diagrams, function) for function in (one, other)]
-    values = [[holds(function, point) for point in POINTS] for function in (one, other)]
+    nodes = [build(diagrams, function) for function in (first, other)]
+    values = [[holds(function, point) for point in POINTS] for function in (first, other)]
     for node, wanted in zip(nodes, values, strict=True):
         assert [diagrams.evaluate(node, point.__getitem__) for point in POINTS] == wanted
     assert (nodes[0] == nodes[1]) == (values[0] == values[1])

@@ -18,12 +18,12 @@ from weft.crasp.limit_construction import construct
 
 def check(program: CraspProgram, word: tuple[str, ...], precision: int | None = None) -> None:
     """Every line at every position; long words by the batched interpreter."""
-    made = construct(program)
-    stream = made.limit.run(word, precision=precision)
+    construction = construct(program)
+    stream = construction.limit.run(word, precision=precision)
     wanted = (run(program, word) if len(word) < 50 else run_batch(program, [word])[0]).values
     positions = np.arange(1, len(word) + 2)
     for name, kind in program.kinds.items():
-        column = stream[:, made.stream.lines[name]]
+        column = stream[:, construction.stream.lines[name]]
         if kind == "Boolean":
             np.testing.assert_array_equal(column, wanted[name])
         else:

@@ -323,8 +323,8 @@ def _slack(construction: Construction, length: int, format_: Format) -> float:
 def compares_counts(limit: LimitTransformer, units: HiddenUnits) -> NDArray[np.bool_]:
     """Which units of a first hidden layer compare counts."""
     counts = np.array([kind == "count" for kind in limit.kinds])
-    found: NDArray[np.bool_] = units.heaviside & (units.weights[:, counts] != 0).any(axis=1)
-    return found
+    comparing: NDArray[np.bool_] = units.heaviside & (units.weights[:, counts] != 0).any(axis=1)
+    return comparing
 
 
 class _Rounding:

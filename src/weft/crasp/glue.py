@@ -35,8 +35,8 @@ MAX_CASES = 1024
 """Functions with more disjoint cases must be written in another way, or are refused."""
 MAX_BRANCHES = 256
 """Literals may decide between so many functions of forms."""
-FEW_UNITS = 8
-"""If a function takes more second-level units than this, its branches are tried, too."""
+BRANCHING_PAYS = 8
+"""From this many units on, branches and a second hidden layer are tried as well."""
 VOTE_ROUNDS = 40
 """How often the weights of a vote are corrected before it is given up."""
 
@@ -166,7 +166,7 @@ def glue(
         case.forms for _, guard, _ in gates for case in cases[guard].positive
     )
     circuits = [_built(cases, targets, gates, two_levels)]
-    if not two_levels and len(circuits[0].first) > FEW_UNITS:
+    if not two_levels and len(circuits[0].first) > BRANCHING_PAYS:
         circuits.append(_built(cases, targets, gates, two_levels=True))
     return min(circuits, key=lambda circuit: len(circuit.first) + len(circuit.second))
 
@@ -232,7 +232,7 @@ class _Cases:
                 {name: t for name, t in cube.items() if len(t) <= len(cuts[names[name]])}
                 for cube in minimise(cubes)
             ]
-        found = []
+        cases = []
         for cube in cubes:
             literals: list[Literal] = []
             forms: list[tuple[Form, tuple[Bounds, ...]]] = []
@@ -243,8 +243,8 @@ class _Cases:
                 else:
                     values = values_of(cuts[variable], taken, self._size(variable))
                     literals.append((variable, frozenset(values)))
-            found.append(Case(tuple(literals), tuple(forms)))
-        return found
+            cases.append(Case(tuple(literals), tuple(forms)))
+        return cases
 
     @cached_property
     def first_level(self) -> list[UnitSum]:
@@ -281,7 +281,7 @@ class _Cases:
         vote = self._vote_of_forms()
         if vote is not None:
             sums.append(UnitSum(((vote, 1),)))
-        if all(len(total.terms) > FEW_UNITS for total in sums):
+        if all(len(total.terms) > BRANCHING_PAYS for total in sums):
             try:
                 sums.append(self._branches())
             except WeftError:
@@ -340,17 +340,17 @@ class _Cases:
 
     def _leading_to(self, ends: set[Node]) -> _Cases:
         """Whether the literals lead to one of some functions of forms."""
-        found: dict[Node, Node] = {}
+        leading: dict[Node, Node] = {}
 
         def leads(at: Node) -> Node:
-            if at not in found:
+            if at not in leading:
                 step = self.diagrams.step(at)
                 if step is None or isinstance(step.variable, Form):
-                    found[at] = self.diagrams.leaf(at in ends)
+                    leading[at] = self.diagrams.leaf(at in ends)
                 else:
                     parts = tuple(leads(child) for child in step.children)
-                    found[at] = self.diagrams.select(step.variable, step.cuts, parts)
-            return found[at]
+                    leading[at] = self.diagrams.select(step.variable, step.cuts, parts)
+            return leading[at]
 
         return _Cases(self.diagrams, self.symbols, leads(self.node))
 
@@ -428,7 +428,10 @@ def find_vote(diagrams: Diagrams, node: Node) -> LearnedVote | None:
     weights: dict[Any, tuple[int, ...]] = {}
     for variable, taken in cuts.items():
         rest = [diagrams.restrict(node, variable, value) for value in (taken[0] - 1, *taken)]
-        weaker = [len({r for r in rest if r != one and implies(diagrams, r, one)}) for one in rest]
+        weaker = [
+            len({other for other in rest if other != part and implies(diagrams, other, part)})
+            for part in rest
+        ]
         order = sorted(range(len(rest)), key=lambda place: weaker[place])
         if not all(implies(diagrams, rest[a], rest[b]) for a, b in pairwise(order)):
             return None
@@ -464,7 +467,7 @@ def find_steps(diagrams: Diagrams, node: Node) -> Steps | None:
     weights = {}
     for variable, taken in cuts.items():
         rest = [diagrams.restrict(node, variable, value) for value in (taken[0] - 1, *taken)]
-        weights[variable] = tuple(int(one != rest[0]) for one in rest)
+        weights[variable] = tuple(int(function != rest[0]) for function in rest)
     states: dict[Node, set[int]] = {node: {0}}
     for variable in sorted(cuts, key=lambda v: v.key):
         below: dict[Node, set[int]] = {}
@@ -514,17 +517,17 @@ def _extreme(
                 extra = sign * (weights[variable][number] - rest[variable])
                 options.append((extra + visit(child), variable, number, child))
             best[at] = min(options, key=lambda option: option[0])
-        found = best[at]
-        assert found is not None
-        return found[0]
+        option = best[at]
+        assert option is not None
+        return option[0]
 
     total = visit(node)
     chosen = dict(free)
     at = node
     while diagrams.step(at) is not None:
-        found = best[at]
-        assert found is not None
-        _, variable, number, at = found
+        option = best[at]
+        assert option is not None
+        _, variable, number, at = option
         chosen[variable] = number
     return int(sign * total) + sum(rest.values()), chosen
 

@@ -95,8 +95,8 @@ def measure_positions(model: Transformer) -> ModelPositions:
     Example:
         >>> from weft.crasp import library
         >>> from weft.crasp.construction import compile_crasp
-        >>> found = measure_positions(compile_crasp(library.load("tomita-4")).model)
-        >>> found.period, found.range, found.is_local
+        >>> measured = measure_positions(compile_crasp(library.load("tomita-4")).model)
+        >>> measured.period, measured.range, measured.is_local
         (1, 2, True)
     """
     config = model.config
@@ -132,8 +132,9 @@ def _locality(layer: int, head: int, scores: Float[Tensor, "queries keys"]) -> H
 
 def _period(model: Transformer, table: Float[Tensor, "positions width"]) -> int | None:
     """After how many positions the rows repeat, without the one-hot position."""
-    if "position" in model.layout and model.layout["position"].kind == "categorical":
-        slot = model.layout["position"]
+    for slot in model.layout.values():
+        if slot.kind != "categorical":
+            continue
         table = torch.cat([table[:, : slot.start], table[:, slot.start + slot.size :]], dim=1)
     for period in range(1, len(table) // 2 + 1):
         if torch.equal(table[period:], table[:-period]):

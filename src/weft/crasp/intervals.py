@@ -246,7 +246,7 @@ class Diagrams:
             seen.add(at)
             cuts.setdefault(step.variable, set()).update(step.cuts)
             waiting.extend(step.children)
-        return {variable: tuple(sorted(found)) for variable, found in cuts.items()}
+        return {variable: tuple(sorted(taken)) for variable, taken in cuts.items()}
 
     # Inside
 

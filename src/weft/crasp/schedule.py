@@ -161,7 +161,7 @@ class _Scheduler:
                     reads.setdefault(variable.offset, []).append(variable)
         return LayerPlan(
             countings=tuple(sorted(k for k in self.countings if self.form.level(k) == number)),
-            reads={offset: tuple(found) for offset, found in sorted(reads.items())},
+            reads={offset: tuple(variables) for offset, variables in sorted(reads.items())},
             booleans=tuple(
                 Computed(node, inputs)
                 for node, inputs in self.computed.items()
@@ -206,19 +206,19 @@ class _Scheduler:
 
     def staged(self, node: Node, layer: int) -> Node:
         """A function with a bit for each part that depends on counts and is ready earlier."""
-        made: dict[Node, Node] = {}
+        done: dict[Node, Node] = {}
 
         def stage(at: Node) -> Node:
-            if at not in made:
+            if at not in done:
                 step = self.diagrams.step(at)
                 if step is None or not has_form(self.diagrams, at):
-                    made[at] = at
+                    done[at] = at
                 elif self.layer(at) < layer:
-                    made[at] = self.as_bit(at, layer)
+                    done[at] = self.as_bit(at, layer)
                 else:
                     parts = tuple(stage(child) for child in step.children)
-                    made[at] = self.diagrams.select(step.variable, step.cuts, parts)
-            return made[at]
+                    done[at] = self.diagrams.select(step.variable, step.cuts, parts)
+            return done[at]
 
         return stage(node)
 

@@ -163,13 +163,13 @@ class Stream:
     @cached_property
     def forms(self) -> tuple[Form, ...]:
         """The forms that units compare."""
-        found = {
+        variables = {
             unit.form: None
             for circuit in self._circuits
             for unit in circuit.first
             if isinstance(unit, Conjunction) and unit.form is not None
         }
-        return tuple(found)
+        return tuple(variables)
 
     @cached_property
     def needs_one(self) -> bool:
@@ -182,13 +182,13 @@ class Stream:
     @cached_property
     def residues(self) -> tuple[Residue, ...]:
         """The residues that functions depend on."""
-        found = {
+        variables = {
             variable: None
             for node in self.schedule.functions()
             for variable in self.form.diagrams.support(node)
             if isinstance(variable, Residue)
         }
-        return tuple(found)
+        return tuple(variables)
 
     def classes(self, variable: TokenAt | Residue) -> tuple[tuple[int, ...], ...]:
         """The values of a variable, in classes that no function tells apart; that of 0 is first."""
