@@ -67,6 +67,9 @@ def test_a_config_that_claims_more_is_found_out(folder: str) -> None:
     file.write_text(json.dumps(classes))
     found = json.loads(weft("prove", folder, "--json", code=1))
     assert found["reason"] == "in config.json, text.classes is not that of the program"
+    joined = {**original, "text": {**original["text"], "spaced": False}}
+    file.write_text(json.dumps(joined))
+    assert "text.spaced" in json.loads(weft("prove", folder, "--json", code=1))["reason"]
 
 
 def test_another_program_is_for_models_of_crasp_programs_alone(tmp_path: Path) -> None:

@@ -170,3 +170,10 @@ def test_a_length_of_nothing_is_refused() -> None:
 def test_variables_of_too_many_values_are_refused(name: str, variable: str) -> None:
     with pytest.raises(weft.WeftError, match=f"the variable {variable} values, more than 20,000"):
         weft.program(name)
+
+
+def test_offsets_too_far_back_are_refused() -> None:
+    p = CraspBuilder("ab")
+    p["accept"] = count(symbol("a"), offsets=10**8) > 0
+    with pytest.raises(weft.WeftError, match="too far back"):
+        as_program(p.build())

@@ -19,6 +19,7 @@ from weft.crasp import (
     Conditional,
     Counting,
     CraspProgram,
+    Exists,
     Integer,
     Line,
     Local,
@@ -32,11 +33,19 @@ from weft.crasp import (
     Subtract,
     Symbol,
     library,
+    measure,
     run,
+    simplify,
 )
 from weft.crasp.batched import run_batch
-from weft.crasp.construction import CompiledCrasp, _compile, compile_crasp, longest_length
-from weft.crasp.expressions import Expression
+from weft.crasp.construction import (
+    CompiledCrasp,
+    PositionForm,
+    _compile,
+    compile_crasp,
+    longest_length,
+)
+from weft.crasp.expressions import BooleanExpression, Expression
 from weft.crasp.head_positions import measure_positions
 from weft.crasp.limit_construction import construct
 from weft.crasp.parser import parse
@@ -327,3 +336,29 @@ def test_equal_lines_share_a_dimension_and_names_of_dimensions_are_unique() -> N
         compiled.construction.stream.dimensions
     )
     check(compiled, all_words(("a", "b"), 5))
+
+
+@pytest.mark.parametrize("form", [None, "layernorm"])
+def test_only_formats_that_suffice_are_suggested(form: PositionForm | None) -> None:
+    for digits, remedy in ((7, "Use float64"), (24, "Use smaller numbers and coefficients")):
+        less = Comparison("<", Counting(A), Add(Counting(B), Integer(10**digits)))
+        with pytest.raises(WeftError) as error:
+            compile_crasp(CraspProgram(("a", "b"), (Line("less", less),)), form=form)
+        assert error.value.remedy == remedy
+
+
+@pytest.mark.parametrize(
+    ("predicate", "message"),
+    [
+        (Position(Periodic(10**11, (1,))), "period that is too large"),
+        (Exists(A, Local((10**8,))), "too far back"),
+    ],
+)
+def test_predicates_that_no_table_can_hold_are_refused(
+    predicate: BooleanExpression, message: str
+) -> None:
+    program = CraspProgram(("a", "b"), (Line("accept", predicate),))
+    with pytest.raises(WeftError, match=message):
+        compile_crasp(program, max_length=10)
+    assert measure(program).layers is None
+    assert simplify(program) == program

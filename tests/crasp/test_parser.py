@@ -358,3 +358,14 @@ def test_library_programs_are_parsed_in_milliseconds() -> None:
         parse(text)
         slowest = max(slowest, time.process_time() - start)
     assert slowest < 0.1
+
+
+def test_a_file_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
+    path = tmp_path / "mine.crasp"
+    path.write_bytes(b"\xef\xbb\xbfalphabet a b\r\naccept := Q_a\r\n")
+    assert read(path).alphabet == ("a", "b")
+
+
+def test_a_range_that_is_too_wide_is_local_all_the_same() -> None:
+    with pytest.raises(WeftError, match="too many positions"):
+        parse("alphabet a b \n x := exists[j <= i, j >= i - 99999] Q_a(j)")

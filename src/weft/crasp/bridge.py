@@ -33,6 +33,8 @@ from weft.language.stream import Stream
 
 MAX_LENGTH = 20
 """The longest word by default."""
+MAX_OFFSET = 100
+"""Positions are read at most this far back."""
 MAX_VALUES = 20_000
 """A variable may have this many values."""
 
@@ -50,6 +52,13 @@ class CraspAsProgram(Program):
     ) -> None:
         if max_length < 1:
             raise WeftError(f"max_length cannot be {max_length}", remedy="Give at least 1")
+        farthest = max((max(local.offsets, default=0) for local in crasp.locals), default=0)
+        if farthest > MAX_OFFSET:
+            raise WeftError(
+                "it reads positions too far back: every distance is a variable",
+                subject=crasp.name,
+                remedy=f"Use offsets up to {MAX_OFFSET}",
+            )
         plan = Plan(crasp, max_length)
         for name, planned in plan.variables.items():
             if planned.size > MAX_VALUES:

@@ -225,7 +225,12 @@ def _compile(
         return compile_layernorm(construction, max_length, format_)
     longest = longest_length(construction, format_)
     if sound and max_length > longest:
-        raise too_long(program, max_length, longest, format_)
+        enough = [
+            name
+            for name, other in FORMATS.items()
+            if longest_length(construction, other) >= max_length
+        ]
+        raise too_long(program, max_length, longest, format_, enough)
     slope = (
         _slope(construction, max_length, format_)
         if sound
@@ -272,12 +277,16 @@ def _check_length(program: CraspProgram, max_length: int, form: PositionForm) ->
         )
 
 
-def too_long(program: CraspProgram, max_length: int, longest: int, format_: Format) -> WeftError:
-    """The error for a length at which a number format cannot tell counts apart."""
-    wider = [name for name, other in FORMATS.items() if other.roundoff < format_.roundoff]
+def too_long(
+    program: CraspProgram, max_length: int, longest: int, format_: Format, enough: Sequence[str]
+) -> WeftError:
+    """The error for a length at which a number format cannot tell counts apart.
+
+    `enough` are the formats that can.
+    """
     remedies = [f"compile for at most {longest:,} symbols"] if longest else []
-    remedies += [f"use {' or '.join(wider)}"] if wider else []
-    remedy = ", or ".join(remedies)
+    remedies += [f"use {' or '.join(enough)}"] if enough else []
+    remedy = ", or ".join(remedies) or "use smaller numbers and coefficients"
     return WeftError(
         f"{format_.name} cannot tell its counts apart in words of {max_length:,} symbols",
         subject=program.name,

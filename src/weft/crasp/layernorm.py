@@ -39,7 +39,7 @@ from weft.models.slots import Layout, Slot
 from weft.models.transformer import Transformer
 from weft.weights.emit import EmbeddingTables, emit
 from weft.weights.layers import AttentionMatrices, FeedForwardMatrices, LayerMatrices
-from weft.weights.precision import Format
+from weft.weights.precision import FORMATS, Format
 
 Matrix = NDArray[np.float64]
 Vector = NDArray[np.float64]
@@ -101,9 +101,10 @@ def compile_layernorm(
             remedy="Use float32 or float64",
         )
     parts = _Construction(construction.form, max_length)
-    longest = int(1 / (64 * parts.largest_form * format_.roundoff))
+    longest = parts.longest(format_)
     if max_length > longest:
-        raise too_long(program, max_length, longest, format_)
+        enough = [name for name, other in FORMATS.items() if parts.longest(other) >= max_length]
+        raise too_long(program, max_length, longest, format_, enough)
     model = parts.emit(format_.name)
     seconds = time.perf_counter() - began
     return CompiledLayerNorm(
@@ -152,6 +153,10 @@ class _Construction:
         """The dimensions of Booleans before a layer, from 1 on."""
         known = [node for nodes in self.by_layer[:layer] for node in nodes]
         return [*self.symbols.values(), self.true, *(self.functions[node] for node in known)]
+
+    def longest(self, format_: Format) -> int:
+        """The largest length at which a number format tells all counts apart."""
+        return int(1 / (64 * self.largest_form * format_.roundoff))
 
     @property
     def largest_form(self) -> int:

@@ -53,6 +53,10 @@ from weft.crasp.intervals import Diagrams, Node, TooLarge
 from weft.crasp.program import CraspProgram
 from weft.errors import WeftError
 
+MAX_PERIOD = 1 << 16
+"""The largest period: tables of positions have a row for each residue."""
+MAX_OFFSET = 1 << 12
+"""The largest offset: heads have a bias for each distance up to it."""
 MAX_JOINT_PERIOD = 64
 """Periods are treated as one if their least common multiple is at most this."""
 
@@ -321,6 +325,7 @@ def normal_form(program: CraspProgram) -> NormalForm:
         >>> [form.describe(body) for body in form.bodies], form.layer(form.booleans["more"])
         (['Q_0', 'Q_1'], 1)
     """
+    _check_predicates(program)
     builder = _Builder(program)
     for line in program.lines:
         try:
@@ -336,6 +341,24 @@ def normal_form(program: CraspProgram) -> NormalForm:
         builder.booleans,
         builder.counts,
     )
+
+
+def _check_predicates(program: CraspProgram) -> None:
+    """Refuse periods and offsets that no table could hold."""
+    period = max((predicate.period for predicate in program.periodics), default=1)
+    if period > MAX_PERIOD:
+        raise WeftError(
+            "it has a period that is too large for a table of positions",
+            subject=program.name,
+            remedy=f"Use periods up to {MAX_PERIOD:,}",
+        )
+    offset = max((offset for local in program.locals for offset in local.offsets), default=0)
+    if offset > MAX_OFFSET:
+        raise WeftError(
+            "it reads positions too far back",
+            subject=program.name,
+            remedy=f"Use offsets up to {MAX_OFFSET:,}",
+        )
 
 
 class _Builder:

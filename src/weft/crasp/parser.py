@@ -102,7 +102,7 @@ def parse(text: str, file: str = "") -> CraspProgram:
 def read(path: str | Path) -> CraspProgram:
     """The program in a file; it is called like the file unless it says its name itself."""
     path = Path(path)
-    text = read_text(path, "Give a .crasp file").replace("\r\n", "\n")
+    text = read_text(path, "Give a .crasp file").removeprefix("\ufeff").replace("\r\n", "\n")
     program = parse(text, str(path))
     if program.name:
         return program
@@ -487,7 +487,11 @@ class _Reader:
                 written = _operator(operator)
                 if written == "==":
                     return Local((offset,))
-                if written in (">=", ">") and offset <= MAX_RANGE:
+                if written in (">=", ">") and offset > MAX_RANGE:
+                    raise self.error(
+                        "these are too many positions", node, f"Give at most {MAX_RANGE:,}"
+                    )
+                if written in (">=", ">"):
                     return Local(tuple(range(offset + (written == ">="))))
         if node.data in ("mod", "symbol"):
             raise self.error(

@@ -89,7 +89,7 @@ def _wrong_claim(text: TextFormat, model: Transformer, program: CraspProgram) ->
         end=symbols if transduces else None,
         longest=longest,
     )
-    for name in ("mode", "classes", "symbols", "before", "after", "end", "longest"):
+    for name in ("mode", "classes", "spaced", "symbols", "before", "after", "end", "longest"):
         if getattr(text, name) != getattr(expected, name):
             return name
     return ""

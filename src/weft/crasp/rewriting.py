@@ -363,14 +363,14 @@ class Rewriter(GraphBuilder):
 
 def _smallest_period(predicate: Periodic) -> Constant | Position:
     """The same predicate with the smallest period; a constant if that is 1."""
-    for period in range(1, predicate.period):
+    if not predicate.residues:
+        return Constant(False)
+    for times in range(len(predicate.residues), 1, -1):  # each residue is one of so many
+        period, rest = divmod(predicate.period, times)
         residues = tuple(sorted({residue % period for residue in predicate.residues}))
-        times, rest = divmod(predicate.period, period)
         if rest == 0 and times * len(residues) == len(predicate.residues):
-            return Position(Periodic(period, residues)) if period > 1 else Constant(bool(residues))
-    if predicate.period == 1:
-        return Constant(bool(predicate.residues))
-    return Position(predicate)
+            return Position(Periodic(period, residues)) if period > 1 else Constant(True)
+    return Constant(True) if predicate.period == 1 else Position(predicate)
 
 
 def _times(coefficient: int, end: float) -> float:
