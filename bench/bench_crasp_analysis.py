@@ -7,9 +7,9 @@ import time
 
 from measure import Figure, seconds
 from weft.crasp import CraspProgram, library, parse, run
+from weft.crasp.analysis.equivalence import search_difference
+from weft.crasp.analysis.simplification import simplify
 from weft.crasp.batched import run_batch
-from weft.crasp.equivalence import search_difference
-from weft.crasp.simplification import simplify
 
 WORDS, LENGTH = 1000, 100
 REFERENCE_SECONDS = 0.3

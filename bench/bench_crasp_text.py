@@ -13,7 +13,7 @@ EXAMPLE = Path(__file__).parent.parent / "examples" / "brackets.crasp"
 
 def figures() -> list[Figure]:
     from weft.crasp import library, parse
-    from weft.crasp.parser import read_grammar
+    from weft.crasp.syntax.parser import read_grammar
 
     def run() -> None:
         command = [sys.executable, "-m", "weft", "crasp", "run", str(EXAMPLE), "(())"]

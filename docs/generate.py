@@ -21,11 +21,11 @@ from typing import Any
 import weft
 from weft.crasp import library as crasp_library
 from weft.crasp import run as run_crasp
+from weft.crasp.analysis.measures import Measures, measure
 from weft.crasp.construction import CompiledCrasp, compile_crasp
-from weft.crasp.measures import Measures, measure
 from weft.crasp.program import CraspProgram
 from weft.crasp.reference import allowed_next
-from weft.crasp.text import text as crasp_text
+from weft.crasp.syntax.text import text as crasp_text
 from weft.programs import LIBRARY, Entry
 
 FILE = Path(__file__).parent / "programs.md"
@@ -94,7 +94,7 @@ as `crasp:tomita-4`, takes words of any length.
 ```python
 import weft
 from weft.crasp import library
-from weft.crasp.bridge import as_program
+from weft.crasp.bridge.program import as_program
 
 dyck = as_program(library.load("dyck-1"), max_length=12)
 assert weft.run(dyck, "(())").result is True

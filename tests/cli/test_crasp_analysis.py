@@ -9,7 +9,7 @@ import pytest
 
 from command_line import HEAVY, execute, imported, weft
 from weft.crasp.library import load
-from weft.crasp.parser import parse
+from weft.crasp.syntax.parser import parse
 
 DEPTH = """\
 alphabet "(" ")"

@@ -47,9 +47,9 @@ from weft.crasp.construction import (
 )
 from weft.crasp.expressions import BooleanExpression, Expression
 from weft.crasp.head_positions import measure_positions
-from weft.crasp.limit_construction import construct
-from weft.crasp.parser import parse
+from weft.crasp.limit.construct import construct
 from weft.crasp.prove import prove
+from weft.crasp.syntax.parser import parse
 from weft.errors import WeftError
 from weft.models.generation import generate
 from weft.weights.precision import format_of

@@ -10,7 +10,7 @@ import pytest
 import weft
 from command_line import weft as weft_command
 from weft.crasp import library, run
-from weft.crasp.text import text
+from weft.crasp.syntax.text import text
 from weft.errors import WeftError
 from weft.tasks import named, task
 

@@ -41,8 +41,8 @@ def list_command(json: Json = False) -> None:
 
       weft crasp show 'bounded-dyck(depth=3)'
     """
+    from weft.crasp.analysis.measures import measure
     from weft.crasp.library import ENTRIES
-    from weft.crasp.measures import measure
 
     programs = [(entry, program := entry.make(), measure(program)) for entry in ENTRIES.values()]
     if json:
@@ -91,7 +91,7 @@ def show_command(name: CraspName, json: Json = False) -> None:
       weft crasp show path/to/mine.crasp --json
     """
     from weft.crasp.loading import load
-    from weft.crasp.text import text
+    from weft.crasp.syntax.text import text
 
     program = load(name)
     if json:
@@ -117,7 +117,7 @@ def _highlighted(written: str) -> Text:
 
 def _measures(program: CraspProgram) -> Iterator[str]:
     """What a program costs and needs, in words."""
-    from weft.crasp.measures import measure
+    from weft.crasp.analysis.measures import measure
 
     measures = measure(program)
     yield f"counting depth {measures.depth}, {plural(measures.size, 'operation')}"
@@ -136,8 +136,8 @@ def _measures(program: CraspProgram) -> Iterator[str]:
 def _program_as_json(program: CraspProgram) -> dict[str, Any]:
     from dataclasses import asdict
 
-    from weft.crasp.measures import measure
-    from weft.crasp.text import expression_text, text
+    from weft.crasp.analysis.measures import measure
+    from weft.crasp.syntax.text import expression_text, text
 
     return {
         "name": program.name,

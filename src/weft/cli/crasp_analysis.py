@@ -11,7 +11,7 @@ from weft.cli.crasp import CraspName
 from weft.cli.options import MAX_COUNT, MAX_LENGTH, Json, new_console, plural, print_json
 
 if TYPE_CHECKING:
-    from weft.crasp.equivalence import EqualitySearch
+    from weft.crasp.analysis.equivalence import EqualitySearch
     from weft.crasp.program import CraspProgram
 
 Limit = Annotated[
@@ -48,7 +48,7 @@ def equal_command(
 
       weft crasp equal dyck-1 'bounded-dyck(depth=3)' --length 20 --json
     """
-    from weft.crasp.equivalence import search_difference
+    from weft.crasp.analysis.equivalence import search_difference
     from weft.crasp.loading import load
 
     programs = (load(left), load(right))
@@ -98,10 +98,10 @@ def simplify_command(
 
       weft crasp simplify mine.crasp > smaller.crasp
     """
+    from weft.crasp.analysis.measures import size
+    from weft.crasp.analysis.simplification import simplify
     from weft.crasp.loading import load
-    from weft.crasp.measures import size
-    from weft.crasp.simplification import simplify
-    from weft.crasp.text import text
+    from weft.crasp.syntax.text import text
 
     program = load(name)
     simple = simplify(program)
@@ -138,7 +138,7 @@ def _check(
     program: CraspProgram, simple: CraspProgram, length: int, limit: int
 ) -> EqualitySearch | None:
     """The search for a difference, which finds none; None if it would take too long."""
-    from weft.crasp.equivalence import search_difference
+    from weft.crasp.analysis.equivalence import search_difference
     from weft.errors import WeftError
 
     try:

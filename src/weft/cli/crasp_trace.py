@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 from rich.cells import cell_len
 from rich.text import Text
 
-from weft.crasp.diagnostics import shown
 from weft.crasp.expressions import Counting, Exists, Expression, Previous, operands
 from weft.crasp.program import NEXT, CraspProgram, Line
 from weft.crasp.reference import CraspRun, allowed_next
-from weft.crasp.text import expression_text, name_text
+from weft.crasp.syntax.diagnostics import shown
+from weft.crasp.syntax.text import expression_text, name_text
 
 BEGIN = "BOS"
 TRUE, FALSE = "T", "."

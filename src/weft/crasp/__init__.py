@@ -1,28 +1,22 @@
 """C-RASP[periodic, local], the programming language of counting transformers.
 
-`expressions` and `program` say what a program is, `reference` what it means. What analyses
-programs is loaded when it is first used: `run_batch` and `equal` need NumPy.
+`expressions` and `program` say what a program is, `reference` what it means. Around them:
+
+    syntax/       text and Python: grammar, parser, printer, builder, predicates
+    batched       many words at once
+    library/      the programs
+    analysis/     measures, simplification, equality
+    limit/        normal form, schedule, units: a program as a limit transformer
+    construction  a limit transformer as the weights of a Transformer; layernorm: another way
+    proof/        the verifier of those weights
+    bridge/       C-RASP programs as Weft programs
+
+What needs NumPy is loaded when it is first used.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from weft.crasp.builder import (
-    Boolean,
-    Count,
-    CraspBuilder,
-    all_of,
-    any_of,
-    count,
-    exists,
-    if_else,
-    maximum,
-    minimum,
-    mod,
-    position,
-    previous,
-    symbol,
-)
 from weft.crasp.expressions import (
     Add,
     And,
@@ -46,24 +40,40 @@ from weft.crasp.expressions import (
     Symbol,
 )
 from weft.crasp.loading import load
-from weft.crasp.parser import parse, read
-from weft.crasp.predicates import check_local, check_periodic, local, periodic
 from weft.crasp.program import CraspProgram, Line
 from weft.crasp.reference import CraspRun, run
+from weft.crasp.syntax.builder import (
+    Boolean,
+    Count,
+    CraspBuilder,
+    all_of,
+    any_of,
+    count,
+    exists,
+    if_else,
+    maximum,
+    minimum,
+    mod,
+    position,
+    previous,
+    symbol,
+)
+from weft.crasp.syntax.parser import parse, read
+from weft.crasp.syntax.predicates import check_local, check_periodic, local, periodic
 
 if TYPE_CHECKING:
+    from weft.crasp.analysis.equivalence import equal
+    from weft.crasp.analysis.measures import Measures, measure
+    from weft.crasp.analysis.simplification import simplify
     from weft.crasp.batched import BatchRun, run_batch
-    from weft.crasp.equivalence import equal
-    from weft.crasp.measures import Measures, measure
-    from weft.crasp.simplification import simplify
 
 _HOME_OF = {
     "BatchRun": "weft.crasp.batched",
-    "Measures": "weft.crasp.measures",
-    "equal": "weft.crasp.equivalence",
-    "measure": "weft.crasp.measures",
+    "Measures": "weft.crasp.analysis.measures",
+    "equal": "weft.crasp.analysis.equivalence",
+    "measure": "weft.crasp.analysis.measures",
     "run_batch": "weft.crasp.batched",
-    "simplify": "weft.crasp.simplification",
+    "simplify": "weft.crasp.analysis.simplification",
 }
 
 __all__ = [

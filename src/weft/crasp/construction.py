@@ -1,6 +1,6 @@
 """From a C-RASP program to the weights of a Transformer of context n + 1.
 
-The program's limit transformer (`weft.crasp.limit_construction`) becomes a Transformer:
+The program's limit transformer (`weft.crasp.limit.construct`) becomes a Transformer:
 
 - Heaviside units [x > 0] become clipped units, min(max(S x + 1/2, 0), 1). A unit that compares
   counts is at least 1 / (2 (n + 1)) away from 0 up to position n. Its slope S is a power of two
@@ -36,8 +36,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from weft.crasp.limit import HiddenUnits, LimitHead, LimitLayer, LimitTransformer, gap
-from weft.crasp.limit_construction import Construction, construct
+from weft.crasp.limit.construct import Construction, construct
+from weft.crasp.limit.transformer import HiddenUnits, LimitHead, LimitLayer, LimitTransformer, gap
 from weft.crasp.program import CraspProgram
 from weft.errors import WeftError, did_you_mean
 from weft.language.vocabulary import Vocabulary

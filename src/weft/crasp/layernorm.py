@@ -31,9 +31,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.crasp.construction import CompiledCrasp, text_format, too_long, vocabulary
-from weft.crasp.intervals import Node
-from weft.crasp.limit_construction import Construction
-from weft.crasp.normal_form import Form, Linear, NormalForm, TokenAt, values_of
+from weft.crasp.limit.construct import Construction
+from weft.crasp.limit.intervals import Node
+from weft.crasp.limit.normal_form import Form, Linear, NormalForm, TokenAt, values_of
 from weft.errors import WeftError
 from weft.models.slots import Layout, Slot
 from weft.models.transformer import Transformer

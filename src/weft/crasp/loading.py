@@ -24,7 +24,7 @@ def load(name: str) -> CraspProgram:
         ('(', ')')
     """
     if name.endswith(SUFFIX) or is_file(name):
-        from weft.crasp.parser import read
+        from weft.crasp.syntax.parser import read
 
         return read(Path(name))
     from weft.crasp import library

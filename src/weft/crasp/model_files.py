@@ -12,7 +12,7 @@ from pathlib import Path
 from weft.crasp.construction import CompiledCrasp, PositionForm
 from weft.crasp.head_positions import measure_positions
 from weft.crasp.program import CraspProgram
-from weft.crasp.text import text
+from weft.crasp.syntax.text import text
 from weft.models.files import model_folder, save_model
 
 PROGRAM = "program.crasp"
@@ -98,6 +98,6 @@ def save_crasp(compiled: CompiledCrasp, folder: str | Path) -> None:
 
 def read_crasp(folder: str | Path) -> CraspProgram:
     """The program of a folder that `save_crasp` wrote."""
-    from weft.crasp.parser import read
+    from weft.crasp.syntax.parser import read
 
     return read(model_folder(folder) / PROGRAM)

@@ -85,7 +85,7 @@ class CraspProgram:
 
     def __str__(self) -> str:
         """The program as text, which `weft.crasp.parse` reads back."""
-        from weft.crasp.text import text
+        from weft.crasp.syntax.text import text
 
         return text(self).removesuffix("\n")
 

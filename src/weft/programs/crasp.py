@@ -42,7 +42,7 @@ def crasp_program(name: str) -> Program:
         True
     """
     from weft.crasp import library
-    from weft.crasp.bridge import MAX_LENGTH, as_program
+    from weft.crasp.bridge.program import MAX_LENGTH, as_program
     from weft.crasp.loading import load
 
     plain, bracket, inside = name.strip().removeprefix(PREFIX).partition("(")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from weft.crasp import library
-from weft.crasp.parser import parse
-from weft.crasp.text import text
+from weft.crasp.syntax.parser import parse
+from weft.crasp.syntax.text import text
 from weft.errors import WeftError
 
 

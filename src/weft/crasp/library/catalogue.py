@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from weft.config import keywords
-from weft.crasp.builder import Count
 from weft.crasp.program import CraspProgram
+from weft.crasp.syntax.builder import Count
 from weft.errors import WeftError, did_you_mean
 
 Recipe = Callable[..., CraspProgram]

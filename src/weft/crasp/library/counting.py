@@ -8,9 +8,9 @@ from __future__ import annotations
 from itertools import pairwise
 from string import ascii_lowercase
 
-from weft.crasp.builder import CraspBuilder, all_of, any_of, count
 from weft.crasp.library.catalogue import check_range, library_program, multiple
 from weft.crasp.program import CraspProgram
+from weft.crasp.syntax.builder import CraspBuilder, all_of, any_of, count
 
 BITS = "01"
 BRACKETS = ("()", "[]", "{}", "<>")

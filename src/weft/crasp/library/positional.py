@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from weft.crasp.builder import CraspBuilder, any_of, count, exists, mod, previous
 from weft.crasp.library.catalogue import check_range, library_program
 from weft.crasp.program import CraspProgram
+from weft.crasp.syntax.builder import CraspBuilder, any_of, count, exists, mod, previous
 
 
 @library_program("tomita-4", "no three 0s in a row", "0010010")

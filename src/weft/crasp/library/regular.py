@@ -5,9 +5,18 @@ from __future__ import annotations
 from itertools import groupby, pairwise
 from string import ascii_lowercase
 
-from weft.crasp.builder import Boolean, Count, CraspBuilder, all_of, any_of, count, exists, symbol
 from weft.crasp.library.catalogue import check_range, library_program, multiple
 from weft.crasp.program import CraspProgram
+from weft.crasp.syntax.builder import (
+    Boolean,
+    Count,
+    CraspBuilder,
+    all_of,
+    any_of,
+    count,
+    exists,
+    symbol,
+)
 from weft.errors import WeftError
 
 

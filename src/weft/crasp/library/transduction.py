@@ -12,7 +12,9 @@ from collections.abc import Sequence
 from random import Random
 from string import ascii_lowercase
 
-from weft.crasp.builder import (
+from weft.crasp.library.catalogue import check_range, library_program
+from weft.crasp.program import CraspProgram
+from weft.crasp.syntax.builder import (
     Boolean,
     CraspBuilder,
     all_of,
@@ -23,8 +25,6 @@ from weft.crasp.builder import (
     previous,
     symbol,
 )
-from weft.crasp.library.catalogue import check_range, library_program
-from weft.crasp.program import CraspProgram
 
 SEPARATOR = "|"
 BITS = "01"

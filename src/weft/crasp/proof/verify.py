@@ -43,7 +43,7 @@ from weft.crasp.proof.model_checks import (
 from weft.crasp.proof.nodes import Function, Integers, Leaf, TooLarge
 from weft.crasp.proof.paths import paths
 from weft.crasp.proof.values import Arithmetic, Known, Unclear, Unknown, Value
-from weft.crasp.text import expression_text
+from weft.crasp.syntax.text import expression_text
 from weft.language.expressions import deep_recursion
 from weft.models.slots import Layout, Slot
 from weft.models.transformer import Transformer

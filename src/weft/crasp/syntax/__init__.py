@@ -1,0 +1,1 @@
+"""Writing C-RASP programs: text (`grammar.lark`, `parser`, `text`) and Python (`builder`)."""
