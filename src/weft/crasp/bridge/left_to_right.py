@@ -28,7 +28,7 @@ from weft.crasp.analysis.nodes import (
     Value,
     linear_parts,
 )
-from weft.crasp.bridge.program import state_functions as functions
+from weft.crasp.bridge import state_functions as functions
 from weft.crasp.bridge.state_functions import Function
 from weft.crasp.expressions import Constant, Name, Position, Symbol
 from weft.crasp.program import CraspProgram
