@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from safetensors.torch import load_file, save_file
 
 from command_line import execute
 
@@ -93,3 +94,20 @@ def test_positions_refuses_a_model_without_a_table(tmp_path: Path) -> None:
     assert execute(["crasp", "compile", "dyck-1", "-o", "model"], tmp_path).code == 0
     done = execute(["crasp", "positions", "model"], tmp_path)
     assert (done.code, "no table of positions" in done.stderr) == (2, True)
+
+
+@pytest.mark.parametrize("form", ["offsets", "layernorm"])
+def test_check_compares_the_weights_of_a_folder(form: str, tmp_path: Path) -> None:
+    compiling = ["crasp", "compile", "dyck-1", "-o", "dyck", "--max-length", "20", "--form", form]
+    assert execute(compiling, tmp_path).code == 0
+    compared = execute(["crasp", "equal", "dyck", "dyck-1", "--json"], tmp_path)
+    assert json.loads(compared.stdout)["equal"] is True
+    check = ["crasp", "check", "dyck", "--json"]
+    assert json.loads(execute(check, tmp_path).stdout)["agree"] is True
+    file = tmp_path / "dyck" / "model.safetensors"
+    weights = load_file(file)
+    weights["layers.1.feed_forward.biases.0"] -= 2
+    save_file(weights, file)
+    changed = execute(check, tmp_path)
+    assert changed.code == 1
+    assert json.loads(changed.stdout)["agree"] is False

@@ -23,8 +23,8 @@ CraspName = Annotated[
     str,
     typer.Argument(
         metavar="FILE|NAME",
-        help="A .crasp file, or a library name (see `weft crasp list`) with parameters in "
-        "brackets if it has any.",
+        help="A .crasp file, a library name (see `weft crasp list`) with parameters in brackets "
+        "if it has any, or a folder that holds a compiled program.",
     ),
 ]
 

@@ -9,7 +9,8 @@ import typer
 
 from weft.cli.crasp import CraspName
 from weft.cli.options import MAX_COUNT, MAX_LENGTH, Json, Seed, new_console, new_table, print_json
-from weft.files import output_folder
+from weft.crasp.loading import PROGRAM
+from weft.files import is_file, output_folder
 
 if TYPE_CHECKING:
     from weft.crasp.check import CraspReport
@@ -99,24 +100,32 @@ def check_command(
     """Compare interpreters and weights of a C-RASP program on words.
 
     The reference interpreter, the batched interpreter and the compiled weights must agree on every
-    line at every position: on the shortest words, and on random ones up to the maximum length.
-    Exits with 1 if they differ.
+    line at every position: on the shortest words, and on random ones up to the maximum length. For
+    a model folder, its own weights are compared. Exits with 1 if they differ.
 
     Examples:
 
       weft crasp check dyck-1
 
       weft crasp check tomita-4 --form absolute --max-length 100 --samples 200
+
+      weft crasp check models/dyck
     """
     from rich.progress import Progress
 
     from weft.crasp.check import check_crasp
 
-    compiled = _compile(name, max_length, dtype, form)
+    if is_file(Path(name) / PROGRAM):
+        from weft.crasp.model_files import load_crasp
+
+        compiled = load_crasp(name)
+    else:
+        compiled = _compile(name, max_length, dtype, form)
     with Progress(transient=True, disable=json) as bar:
         task = bar.add_task("checking", total=None)
         report = check_crasp(
             compiled,
+            max_length=max_length,
             samples=samples,
             seed=seed,
             progress=lambda done: bar.update(task, completed=done),

@@ -9,14 +9,16 @@ from weft.errors import WeftError, did_you_mean
 from weft.files import is_file
 
 SUFFIX = ".crasp"
+PROGRAM = "program.crasp"
+"""The file of a model folder that holds the program."""
 
 
 def load(name: str) -> CraspProgram:
-    """The program in a file, or the one of this name in the library.
+    """The program in a file or a model folder, or the one of this name in the library.
 
     Args:
-        name: a path (`dyck.crasp`), or a name of the library with parameters in brackets if the
-            program has any (`bounded-dyck(depth=3)`).
+        name: a path (`dyck.crasp`), a folder that holds a compiled program, or a name of the
+            library with parameters in brackets if the program has any (`bounded-dyck(depth=3)`).
 
     Example:
         >>> from weft.crasp.loading import load
@@ -27,6 +29,10 @@ def load(name: str) -> CraspProgram:
         from weft.crasp.syntax.parser import read
 
         return read(Path(name))
+    if is_file(Path(name) / PROGRAM):
+        from weft.crasp.parser import read
+
+        return read(Path(name) / PROGRAM)
     from weft.crasp import library
 
     title = name.partition("(")[0].strip()

@@ -6,17 +6,17 @@ The section `program` of its description says that the language is C-RASP.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from weft.crasp.construction import CompiledCrasp, PositionForm
+from weft.crasp.construction import CompiledCrasp, PositionForm, compile_crasp
 from weft.crasp.head_positions import measure_positions
+from weft.crasp.loading import PROGRAM
 from weft.crasp.program import CraspProgram
 from weft.crasp.syntax.text import text
-from weft.models.files import model_folder, save_model
-
-PROGRAM = "program.crasp"
-"""The file of a model folder that holds the program."""
+from weft.errors import WeftError
+from weft.models.files import load_model, model_folder, read_description, save_model
+from weft.models.transformer import Transformer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,3 +101,19 @@ def read_crasp(folder: str | Path) -> CraspProgram:
     from weft.crasp.syntax.parser import read
 
     return read(model_folder(folder) / PROGRAM)
+
+
+def load_crasp(folder: str | Path) -> CompiledCrasp:
+    """The compiled program in a folder that `save_crasp` wrote, with the weights in it."""
+    path = model_folder(folder)
+    program, model = read_crasp(path), load_model(path)
+    described = read_description(path).program or {}
+    if not isinstance(model, Transformer) or "form" not in described:
+        raise WeftError(f"{path} holds no compiled C-RASP program", remedy="Compile it again")
+    compiled = compile_crasp(
+        program,
+        max_length=(model.config.max_length or 1) - 1,
+        dtype=model.config.dtype,
+        form=described["form"],
+    )
+    return replace(compiled, model=model)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from weft.crasp.model_files import PROGRAM, read_crasp
+from weft.crasp.loading import PROGRAM
+from weft.crasp.model_files import read_crasp
 from weft.crasp.program import CraspProgram
 from weft.crasp.proof import CraspProof, verify
 from weft.errors import WeftError
@@ -35,7 +36,7 @@ def prove(model: Transformer, program: CraspProgram, *, search: bool = True) -> 
         proved for words of up to 100 symbols
     """
     if model.config.norm_type == "layer":
-        reason = "the LayerNorm form is not covered; compare it by `weft crasp check`"
+        reason = "the LayerNorm form is not covered; compare it by `weft crasp check DIR`"
         return CraspProof(verdict="undecided", reason=reason)
     return verify.prove(model, program, search=search)
 

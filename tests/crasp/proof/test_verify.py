@@ -291,3 +291,13 @@ def test_heads_of_very_short_inputs_are_understood() -> None:
         compiled = compile_crasp(program, max_length=length, dtype=dtype, form="absolute")
         proof = prove(compiled.model, program)
         assert proof.proved, proof
+
+
+def test_a_maximum_is_equal_to_itself() -> None:
+    """Split into cases, this would need that order is transitive."""
+    program = parse(
+        "alphabet a b c \n"
+        "c := max(# Q_a, # Q_b + 3, 2) - #[j <= i, j == i - 2] (# Q_c < 2) \n"
+        "accept := # (c < c) == 0"
+    )
+    assert prove(compile_crasp(program, max_length=20).model, program).proved

@@ -227,6 +227,8 @@ class _Reader:
                 return reduce(lambda one, other: one + other, map(self._extremes, operands))
             case Add(left, right):
                 return self._sum(self._extremes(left), self._extremes(right))
+            case Subtract(left, right) if left == right:
+                return ((make.constant(0),),)
             case Subtract(left, right):
                 return self._sum(self._extremes(left), self._negative(self._extremes(right)))
             case Conditional(condition, then, otherwise):
