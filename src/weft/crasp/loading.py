@@ -30,7 +30,7 @@ def load(name: str) -> CraspProgram:
 
         return read(Path(name))
     if is_file(Path(name) / PROGRAM):
-        from weft.crasp.parser import read
+        from weft.crasp.syntax.parser import read
 
         return read(Path(name) / PROGRAM)
     from weft.crasp import library
