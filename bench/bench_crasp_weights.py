@@ -20,11 +20,11 @@ import torch
 
 from measure import Figure, seconds
 from weft.crasp import library
-from weft.crasp.analysis.graph import graph_of
 from weft.crasp.batched import run_batch
 from weft.crasp.check import compare_weights
 from weft.crasp.construction import CompiledCrasp, _compile, compile_crasp
 from weft.crasp.expressions import Symbol
+from weft.crasp.graph import graph_of
 from weft.crasp.syntax.parser import parse
 from weft.crasp.syntax.text import text
 from weft.models.context import make_context

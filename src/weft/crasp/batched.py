@@ -15,7 +15,6 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from weft.crasp.analysis.graph import Graph, count_bounds, graph_of, index_of, inputs_of
 from weft.crasp.expressions import (
     Add,
     And,
@@ -37,6 +36,7 @@ from weft.crasp.expressions import (
     Subtract,
     Symbol,
 )
+from weft.crasp.graph import Graph, count_bounds, graph_of, index_of, inputs_of
 from weft.crasp.program import CraspProgram
 from weft.crasp.reference import OPERATORS, CraspRun
 

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from weft.crasp.limit import glue as glue_module
 from weft.crasp.limit.glue import (
     Circuit,
     Conjunction,
@@ -23,7 +24,6 @@ from weft.crasp.limit.glue import (
 from weft.crasp.limit.intervals import Diagrams
 from weft.crasp.limit.normal_form import Form, Linear, TokenAt
 from weft.crasp.limit.schedule import Bit
-from weft.crasp.limit.transformer import glue as glue_module
 from weft.errors import WeftError
 
 BITS = tuple(Bit(node, 1) for node in (101, 102, 103))

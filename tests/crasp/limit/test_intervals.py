@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from weft.crasp.limit import intervals
 from weft.crasp.limit.intervals import Diagrams, TooLarge
-from weft.crasp.limit.transformer import intervals
 
 
 @dataclass(frozen=True)

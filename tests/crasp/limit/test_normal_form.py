@@ -27,10 +27,10 @@ from weft.crasp import (
     Position,
     Previous,
     Symbol,
-    intervals,
     run,
 )
 from weft.crasp.expressions import Expression
+from weft.crasp.limit import intervals
 from weft.crasp.limit.normal_form import NormalForm, Residue, Shifted, TokenAt, normal_form
 from weft.errors import WeftError
 

@@ -20,9 +20,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.crasp.analysis.graph import GraphBuilder
 from weft.crasp.analysis.machine import MAX_VALUE, Configurations, Machine
 from weft.crasp.analysis.nodes import NodeBuilder
+from weft.crasp.graph import GraphBuilder
 from weft.crasp.program import NEXT, CraspProgram
 from weft.errors import WeftError
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import lcm
 
-from weft.crasp.analysis.graph import Graph, graph_of, inputs_of
 from weft.crasp.expressions import (
     And,
     Constant,
@@ -27,6 +26,7 @@ from weft.crasp.expressions import (
     operands,
     walk,
 )
+from weft.crasp.graph import Graph, graph_of, inputs_of
 from weft.crasp.program import CraspProgram
 from weft.errors import WeftError
 

@@ -18,7 +18,6 @@ from functools import cached_property, reduce
 from math import gcd
 from typing import TypeAlias
 
-from weft.crasp.analysis.graph import index_of
 from weft.crasp.expressions import (
     BOOLEANS,
     Add,
@@ -42,6 +41,7 @@ from weft.crasp.expressions import (
     Subtract,
     Symbol,
 )
+from weft.crasp.graph import index_of
 from weft.crasp.reference import OPERATORS
 
 MAX_CASES = 64

@@ -10,14 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import inf, lcm
 
-from weft.crasp.analysis.graph import (
-    MIRRORED,
-    Bounds,
-    GraphBuilder,
-    index_of,
-    operation_bounds,
-    plus,
-)
 from weft.crasp.expressions import (
     Add,
     And,
@@ -40,6 +32,14 @@ from weft.crasp.expressions import (
     Subtract,
     Symbol,
     operands,
+)
+from weft.crasp.graph import (
+    MIRRORED,
+    Bounds,
+    GraphBuilder,
+    index_of,
+    operation_bounds,
+    plus,
 )
 from weft.crasp.reference import OPERATORS, evaluate
 

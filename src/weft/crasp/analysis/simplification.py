@@ -21,10 +21,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
 
-from weft.crasp.analysis.graph import Graph, graph_of, index_of, inputs_of
 from weft.crasp.analysis.measures import ATOMS, size
 from weft.crasp.analysis.rewriting import Rewriter
 from weft.crasp.expressions import Counting, Expression, Name, Symbol, walk, with_operands
+from weft.crasp.graph import Graph, graph_of, index_of, inputs_of
 from weft.crasp.program import CraspProgram, Line
 
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from weft.crasp.analysis.graph import graph_of
 from weft.crasp.analysis.nodes import (
     Atom,
     Choice,
@@ -31,6 +30,7 @@ from weft.crasp.analysis.nodes import (
 from weft.crasp.bridge import state_functions as functions
 from weft.crasp.bridge.state_functions import Function
 from weft.crasp.expressions import Constant, Name, Position, Symbol
+from weft.crasp.graph import graph_of
 from weft.crasp.program import CraspProgram
 from weft.crasp.reference import run
 from weft.language.program import Program

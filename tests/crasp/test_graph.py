@@ -25,8 +25,8 @@ from weft.crasp import (
     Symbol,
     run,
 )
-from weft.crasp.analysis.graph import count_bounds, graph_of
 from weft.crasp.expressions import operands, walk, with_operands
+from weft.crasp.graph import count_bounds, graph_of
 
 A, B = Symbol("a"), Symbol("b")
 
