@@ -26,7 +26,7 @@ def folder(tmp_path: Path) -> str:
 
 def test_a_model_is_proved_against_its_own_program(folder: str) -> None:
     said = weft("prove", folder)
-    assert "proved for words of up to 60 symbols (2 lines, 1 compared quantities, " in said
+    assert "proved for words of up to 60 symbols (2 lines, 1 compared quantity, " in said
     assert "trusted: the meaning of the program" in said
     found = json.loads(weft("prove", folder, "--json", "--strict"))
     assert found["proved"]

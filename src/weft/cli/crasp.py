@@ -33,7 +33,8 @@ def list_command(json: Json = False) -> None:
     """List the C-RASP programs of the library.
 
     Parameters are below a name, with their defaults. `depth` is how deep counts are nested. A
-    program that needs nothing is one for transformers without positions.
+    program that needs nothing is one for transformers without positions. `weft crasp show` prints
+    a program with its idea.
 
     Examples:
 
@@ -70,11 +71,11 @@ def list_command(json: Json = False) -> None:
             "".join(program.alphabet),
             measures.needs,
             str(measures.depth),
-            f"{entry.language}\n{entry.idea}",
+            entry.language,
         ]
         for entry, program, measures in programs
     ]
-    header = ["program", "symbols", "needs", "depth", "language or task, and idea"]
+    header = ["program", "symbols", "needs", "depth", "language or task"]
     new_console().print(new_table(header, rows, ["depth"]))
 
 

@@ -89,7 +89,8 @@ class CraspProof(Proof):
     @property
     def checked(self) -> str:
         """How much was checked, in a few words."""
-        return f"{self.lines:,} lines, {self.quantities:,} compared quantities"
+        quantities = "quantity" if self.quantities == 1 else "quantities"
+        return f"{self.lines:,} lines, {self.quantities:,} compared {quantities}"
 
     @property
     def figures(self) -> dict[str, Any]:
