@@ -1,9 +1,9 @@
 """C-RASP programs as weights: exactness, sizes, longest lengths and compile times.
 
-The construction of Yang and Chiang (2024), as pentagonalize/C-RASP implements it, takes one layer
-per operation, each with a head; it has symbols, `not`, counting, constants and comparisons. Its
-layers are counted here for programs of these operations alone. Units and parameters are those of
-the LayerNorm form of the same construction (`weft.crasp.layernorm`).
+The construction of Yang and Chiang (2024) is compared by two implementations. pentagonalize/C-RASP
+(commit 57c331a) compiles symbols, `not`, counting, constants and comparisons, one block or two per
+operation; `PEER` holds the sizes of what it builds, measured by running it, without its word
+embedding. The other is our own `--form layernorm`.
 
 The longest exact length is measured on the hardest words for a comparison of two counts: both
 counts are equal, or differ by one or two, at the last position. Only that position is run, so that
@@ -14,6 +14,7 @@ fails near 250, and float32 between 10^5 and 10^6.
 
 from __future__ import annotations
 
+from dataclasses import asdict, dataclass
 from functools import partial
 
 import torch
@@ -23,16 +24,31 @@ from weft.crasp import library
 from weft.crasp.batched import run_batch
 from weft.crasp.check import compare_weights
 from weft.crasp.construction import CompiledCrasp, _compile, compile_crasp
-from weft.crasp.expressions import Symbol
-from weft.crasp.graph import graph_of
 from weft.crasp.syntax.parser import parse
 from weft.crasp.syntax.text import text
 from weft.models.context import make_context
 from weft.models.forward import ForwardPass, run_layers
 
 LONG = ("dyck-1", "majority", "anbncn", "tomita-4", "even-length", "unique-copy(letters=8)")
-BASIC = ("majority", "at-least-half", "tomita-1")
-"""Programs of symbols, counting, constants and comparisons."""
+VIOLATIONS = 'alphabet "(" ")"\nbad := # Q_"(" < # Q_")"\nhow_many := # bad\n'
+"""The first half of Dyck-1: how often a prefix has closed more than it opened."""
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Sizes of a model: attention blocks, feed-forward blocks, hidden units, parameters."""
+
+    attention: int
+    feed_forward: int
+    units: int
+    parameters: int
+
+
+PEER = {
+    "majority": Sizes(attention=4, feed_forward=6, units=41, parameters=5_664),
+    "tomita-1": Sizes(attention=3, feed_forward=6, units=37, parameters=4_448),
+    "violations of Dyck-1": Sizes(attention=5, feed_forward=7, units=43, parameters=8_388),
+}
 LENGTH = 1000
 LONGEST = 1 << 17
 """The search for the longest exact length ends here."""
@@ -41,7 +57,7 @@ LONGEST = 1 << 17
 def figures() -> list[Figure]:
     rows = [_differing(name) for name in LONG]
     rows += [figure for name in LONG for figure in _sizes(name)]
-    rows += [figure for name in BASIC for figure in _beside_reference(name)]
+    rows += [figure for name in PEER for figure in _beside_peer(name)]
     for dtype in ("bfloat16", "float32"):
         accepted = compile_crasp(library.load("tie"), max_length=4, dtype=dtype).longest
         rows.append(Figure(f"C-RASP, {dtype}: longest length accepted, two counts", accepted))
@@ -75,23 +91,24 @@ def _sizes(name: str) -> list[Figure]:
     ]
 
 
-def _beside_reference(name: str) -> list[Figure]:
-    """Layers, heads, units and parameters against the construction of 2024."""
-    program = library.load(name)
-    compiled = compile_crasp(program, max_length=LENGTH)
-    operations = graph_of(program).operations
-    layers = sum(not isinstance(operation, Symbol) for operation in operations)
-    normed = compile_crasp(program, max_length=LENGTH, form="layernorm")
-    pairs = {
-        "layers": (len(compiled.limit.layers), layers),
-        "heads": (compiled.heads, layers),
-        "hidden units": (compiled.units, normed.units),
-        "parameters": (compiled.parameters, normed.parameters),
-    }
+def _beside_peer(name: str) -> list[Figure]:
+    """Sizes beside those of pentagonalize/C-RASP, and of the LayerNorm form."""
+    program = library.load(name) if name in library.names() else parse(VIOLATIONS)
+    ours = _model_sizes(compile_crasp(program, max_length=LENGTH))
+    normed = _model_sizes(compile_crasp(program, max_length=LENGTH, form="layernorm"))
     return [
-        Figure(f"C-RASP, {name}: {what} (construction of 2024: {theirs:,})", ours, most=theirs)
-        for what, (ours, theirs) in pairs.items()
+        Figure(
+            f"C-RASP, {name}: {what.replace('_', '-')} ({theirs:,}; layernorm {normed[what]:,})",
+            ours[what],
+            most=theirs,
+        )
+        for what, theirs in asdict(PEER[name]).items()
     ]
+
+
+def _model_sizes(compiled: CompiledCrasp) -> dict[str, int]:
+    layers = compiled.model.config.layers
+    return asdict(Sizes(layers, layers, compiled.units, compiled.parameters))
 
 
 def _longest_exact(dtype: str, backend: str) -> int:

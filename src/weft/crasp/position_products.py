@@ -144,6 +144,22 @@ def _normed(
     return mean - mean.mean(0)
 
 
+def position_term(model: Transformer) -> float:
+    """The position term of the theory's regulariser: sum over layers, heads and i of |A[0, i]|^2.
+
+    It is bounded in the length of the table for heads that are local, and grows with it for others.
+
+    Example:
+        >>> from weft.crasp import library
+        >>> from weft.crasp.construction import compile_crasp
+        >>> program = library.load("tomita-4")
+        >>> [position_term(compile_crasp(program, max_length=n, form="absolute").model)
+        ...  for n in (20, 80)]
+        [131072.0, 131072.0]
+    """
+    return float(np.square(position_products(model)[:, :, 0]).sum())
+
+
 def fit_positions(model: Transformer) -> list[HeadPositions]:
     """Fit phi, a period and a range to every head of a model with learned positions.
 
