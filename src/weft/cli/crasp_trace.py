@@ -26,7 +26,7 @@ RESULT = "bold"
 QUIET = "dim"
 COUNT = "cyan"
 MAX_CELL = 16
-"""Columns of a cell, at most; longer ones are cut off."""
+"""Maximum columns of a cell; longer values are truncated."""
 GAP = 2
 """Columns between cells."""
 
@@ -148,7 +148,7 @@ def _folded(given: Iterator[Row], width: int) -> Iterator[Text]:
 
 
 def _cut(text: str, width: int) -> str:
-    """A text of at most so many columns."""
+    """A text, truncated to `width` columns."""
     if cell_len(text) <= width:
         return text
     while cell_len(text) > width - 1:

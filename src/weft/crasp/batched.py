@@ -130,19 +130,30 @@ def _encode(
         flat = _encode_symbols(program, words)
         assert flat is not None
     lengths = np.fromiter(map(len, words), np.int64, len(words))
-    codes = np.full((len(words), 1 + int(lengths.max(initial=0))), -1, np.int32)
-    codes[:, 1:][np.arange(codes.shape[1] - 1) < lengths[:, None]] = flat
+    longest = int(lengths.max(initial=0))
+    codes = np.full((len(words), 1 + longest), -1, np.int32)
+    if len(flat) == len(words) * longest:  # all of one length: nothing is padded
+        codes[:, 1:] = flat.reshape(len(words), longest)
+    else:
+        codes[:, 1:][np.arange(longest) < lengths[:, None]] = flat
     return codes, lengths
 
 
 def _encode_characters(program: CraspProgram, text: str) -> NDArray[np.int32] | None:
     """Characters as indices into the alphabet; None if one is not in it."""
     points = [ord(symbol) for symbol in program.alphabet]
-    table = np.full(max(points) + 2, -1, np.int32)  # the last entry stands for all beyond it
-    table[points] = range(len(points))
-    characters = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
-    flat = table[np.minimum(characters, len(table) - 1)]
-    return flat if bool((flat >= 0).all()) else None
+    if text.isascii() and len(points) < 128:  # one pass in C
+        codes = bytearray(b"\xff" * 256)
+        for code, point in enumerate(points):
+            if point < 128:
+                codes[point] = code
+        flat = np.frombuffer(text.encode("ascii").translate(codes), np.int8).astype(np.int32)
+    else:
+        table = np.full(max(points) + 2, -1, np.int32)  # the last entry stands for all beyond it
+        table[points] = range(len(points))
+        characters = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
+        flat = table[np.minimum(characters, len(table) - 1)]
+    return flat if int(flat.min(initial=0)) >= 0 else None
 
 
 def _encode_symbols(

@@ -63,7 +63,7 @@ PositionForm = Literal["offsets", "absolute", "none", "layernorm"]
 
 DEFAULT_LENGTH = 1000
 LONGEST = 1 << 22
-"""Longer inputs are not asked for."""
+"""Maximum length that can be compiled for."""
 MAX_ABSOLUTE = 4096
 """The longest input of the form `absolute`, whose matrices grow with its square."""
 

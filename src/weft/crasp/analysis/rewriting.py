@@ -372,7 +372,9 @@ def _smallest_period(predicate: Periodic) -> Constant | Position:
     """The same predicate with the smallest period; a constant if that is 1."""
     if not predicate.residues:
         return Constant(False)
-    for times in range(len(predicate.residues), 1, -1):  # each residue is one of so many
+    for times in range(
+        len(predicate.residues), 1, -1
+    ):  # of that many residues that agree modulo the smaller period
         period, rest = divmod(predicate.period, times)
         residues = tuple(sorted({residue % period for residue in predicate.residues}))
         if rest == 0 and times * len(residues) == len(predicate.residues):

@@ -144,8 +144,8 @@ def as_program(
         program: what to compute.
         max_length: the longest word, which decides how many values running sums have. Words may be
             of any length if the program counts only up to constants.
-        draw_input: draws an input, with its separator, of at most so many symbols, for the samples
-            of a program with `NEXT_a` lines; by default, samples are random words.
+        draw_input: draws an input, with its separator, up to a maximum number of symbols, for the
+            samples of a program with `NEXT_a` lines; by default, samples are random words.
 
     Example:
         >>> import weft

@@ -22,7 +22,7 @@ MAX_MORE = 4
 State = tuple[int, ...]
 """The carried variables, and the result."""
 DrawInput = Callable[[random.Random, int], list[str]]
-"""Draws the input of a transduction, with its separator, of at most so many symbols."""
+"""Draws the input of a transduction, with its separator, up to a maximum number of symbols."""
 
 
 class WordSampler:

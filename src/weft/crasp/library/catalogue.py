@@ -29,7 +29,7 @@ class Entry:
         language: the words that it accepts, or the task that it solves, in the usual notation.
         example: a word that it accepts; for a transduction, an input with its separator.
         recipe: makes the program.
-        inputs: draws an input of a transduction, with its separator, of at most so many symbols;
+        inputs: draws an input of a transduction, with its separator, up to a maximum length;
             takes the program's parameters. None for a language.
     """
 
@@ -83,7 +83,7 @@ class Entry:
             raise WeftError(error.what, subject=self.name, remedy=error.remedy) from None
 
     def draw_input(self, rng: random.Random, length: int, **parameters: Any) -> list[str]:
-        """Draw an input of a transduction, with its separator, of at most so many symbols."""
+        """Draw an input of a transduction, with its separator, of at most `length` symbols."""
         assert self.inputs is not None, f"{self.name} is a language"
         return self.inputs(rng, length, **{**self.parameters, **parameters})
 

@@ -34,7 +34,7 @@ from weft.weights.cubes import minimise
 MAX_CASES = 1024
 """Functions with more disjoint cases must be written in another way, or are refused."""
 MAX_BRANCHES = 256
-"""Literals may decide between so many functions of forms."""
+"""Literals may choose between at most this many functions of forms."""
 BRANCHING_PAYS = 8
 """From this many units on, branches and a second hidden layer are tried as well."""
 VOTE_ROUNDS = 40
@@ -421,7 +421,7 @@ def find_vote(diagrams: Diagrams, node: Node) -> LearnedVote | None:
     """A function as a weighted vote of the intervals of its variables; None if none is found.
 
     In a vote, the functions that remain when one variable is fixed imply one another. Their order
-    gives the first weights; they are corrected by the perceptron rule on the points that are
+    gives the initial weights; they are corrected by the perceptron rule on the points that are
     furthest on the wrong side, which are paths of the diagram.
     """
     cuts = diagrams.cuts(node)

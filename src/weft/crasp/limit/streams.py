@@ -8,11 +8,11 @@ i. Besides the lines of the program, the stream holds
     Q_a         1 if the symbol is a
     one         1 / (i + 1), the average of `begin`
     # P         a counting that is not a line itself
-    Q_a(i - 2)  a local read of symbols; symbols that are never told apart there share a dimension
+    Q_a(i - 2)  a local read of symbols; symbols that no test distinguishes share a dimension
     P(i - 2)    a local read of a function of counts
-    i mod 3 = 1 a residue of the position; residues that are never told apart share a dimension
+    i mod 3 = 1 a residue of the position; residues that no test distinguishes share a dimension
 
-Of the classes of symbols or residues that are told apart, the one that contains "no symbol", or
+Of the classes of symbols or residues that are distinguished, the one that contains "no symbol", or
 residue 0, has no dimension: it is what remains.
 """
 
