@@ -8,8 +8,8 @@ import re
 import pytest
 
 import weft
+from weft.automata.expressions import expression_table, smallest
 from weft.programs.automata import Dfa, Regex
-from weft.programs.regex import automaton, smallest
 
 PATTERNS = [
     "(aa)*",
@@ -29,6 +29,8 @@ PATTERNS = [
     "a.c|[^b]+",
     "()",
     "(a+b?)+",
+    "(a|bc){2}c{0,2}",
+    "a{0}b{1,3}",
 ]
 
 
@@ -63,7 +65,7 @@ def test_tables_are_as_small_as_they_can_be(pattern: str, states: int) -> None:
 
 def test_states_that_no_word_tells_apart_become_one() -> None:
     assert smallest([[1, 2], [1, 2], [2, 2]], [1, 0]) == ([[0, 1], [1, 1]], [0])
-    assert automaton("a|b", "ab") == ([[1, 1], [2, 2], [2, 2]], [1])
+    assert expression_table("a|b", "ab") == ([[1, 1], [2, 2], [2, 2]], [1])
 
 
 def test_a_state_of_three_counts_modulo_three() -> None:
@@ -110,7 +112,9 @@ def test_weights_of_a_pattern_are_proved() -> None:
         ("[ab", "it ends too early"),
         ("[]", "] is not expected"),
         (r"\d", "only signs have a backslash"),
-        ("a{2}", "{ is not expected"),
+        ("{2}", "{ is not expected"),
+        ("a{2", "a } is missing"),
+        ("a{3,2}", "2 is less than 3"),
         ("[b-a]", "a comes before b"),
         ("^a$", "^ is not expected"),
         ("", "names no letters"),

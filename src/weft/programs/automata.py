@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import weft
-from weft.programs.regex import automaton, letters_of
+from weft.automata.expressions import expression_table, letters_of
 
 BEGIN = "^"
 
@@ -97,7 +97,8 @@ class Dfa(weft.Program):
 class Regex(Dfa):
     """Any regular expression, as the smallest automaton that accepts the same words.
 
-    `pattern` may have letters, `.`, classes such as `[ab]`, `|`, `*`, `+`, `?` and parentheses;
+    `pattern` may have letters, `.`, classes such as `[ab]`, `|`, `*`, `+`, `?`, `{n}` and
+    parentheses;
     the whole word must match. `letters` are those that a word may have; if left out, those that the
     pattern names.
 
@@ -112,7 +113,7 @@ class Regex(Dfa):
             raise weft.WeftError(
                 f"the pattern {pattern!r} names no letters", remedy='Give them, as in letters="ab"'
             )
-        table, accepting = automaton(pattern, letters)
+        table, accepting = expression_table(pattern, letters)
         super().__init__(letters, table, accepting)
 
     def task(self, tokens: Sequence[Any]) -> bool:
