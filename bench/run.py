@@ -26,7 +26,7 @@ from measure import Figure
 GROUPS = (
     "startup", "interpreters", "rules", "compiler", "proofs", "scan", "models", "tasks",
     "training", "minimal", "optimum", "traces", "crasp_text", "crasp_analysis", "crasp_weights",
-    "crasp_proofs",
+    "crasp_proofs", "length_deciders",
 )  # fmt: skip
 
 

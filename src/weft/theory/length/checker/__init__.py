@@ -1,0 +1,1 @@
+"""The verifier of certificates: it shares no code with the decider or the synthesis."""
