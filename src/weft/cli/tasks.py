@@ -68,7 +68,7 @@ def _list(json: bool) -> None:
         return
     console = new_console()
     for name, summary in summaries.items():
-        console.print(f"{name:<18}{summary}", soft_wrap=True)
+        console.print(f"{name:<22}{summary}", soft_wrap=True)
     console.print("\nA program's name is a task, too: see weft list.")
 
 

@@ -133,7 +133,7 @@ def _that_carry(rng: np.random.Generator, lengths: Ints, width: int) -> tuple[In
     return np.where(inside, a, 0), np.where(inside, b, 0)
 
 
-def added(a: Ints, b: Ints) -> tuple[Ints, Bools]:
+def added(a: Ints, b: Ints, base: int = 10) -> tuple[Ints, Bools]:
     """The digits of sums, one more than the numbers have, and which digits carry."""
     size, width = a.shape
     total = np.zeros((size, width + 1), dtype=np.int64)
@@ -141,8 +141,8 @@ def added(a: Ints, b: Ints) -> tuple[Ints, Bools]:
     carry = np.zeros(size, dtype=np.int64)
     for place in range(width):
         raw = a[:, place] + b[:, place] + carry
-        total[:, place] = raw % 10
-        carried[:, place] = raw > 9
+        total[:, place] = raw % base
+        carried[:, place] = raw >= base
         carry = carried[:, place].astype(np.int64)
     total[:, width] = carry
     return total, carried

@@ -83,7 +83,7 @@ class BitTask(Task):
         return np.where(scored, answers, -1)
 
     def is_rare(self, pairs: Pairs) -> Bools:
-        counts = _string_counts(int(self.longer))
+        counts = string_counts(int(self.longer))
         return np.asarray(counts[pairs.axes["length"], pairs.axes["ones"]] < RARE)
 
     def reference(self, tokens: tuple[str, ...]) -> tuple[str, ...]:
@@ -209,7 +209,7 @@ def random_bits(rng: np.random.Generator, width: int, lengths: Ints, ones: Ints)
 
 
 @cache
-def _string_counts(longest: int) -> Ints:
+def string_counts(longest: int) -> Ints:
     """The number of strings per length and count of ones, capped at `RARE`."""
     table = [
         [min(RARE, math.comb(length, ones)) for ones in range(longest + 1)]

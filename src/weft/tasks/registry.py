@@ -14,8 +14,19 @@ from weft.extensions import available, exists, find, kind_in_file, reference
 from weft.language.user_code import user_code
 from weft.programs import LIBRARY, is_crasp
 from weft.tasks.addition import Addition
+from weft.tasks.algorithmic import (
+    BinaryAddition,
+    BinaryMajority,
+    BitParity,
+    InterleavedMajority,
+    LetterMajority,
+    RepeatCopy,
+    Sorting,
+    UniqueCopy,
+)
 from weft.tasks.bits import Majority, Parity
 from weft.tasks.dyck import Dyck
+from weft.tasks.formal import FormalLanguage
 from weft.tasks.induction import Induction
 from weft.tasks.modular import ModularAddition
 from weft.tasks.program_output import ProgramOutput, own_parameters
@@ -35,6 +46,15 @@ TASKS: dict[str, type[Task]] = {
         ModularAddition,
         Induction,
         Dyck,
+        BinaryMajority,
+        LetterMajority,
+        InterleavedMajority,
+        Sorting,
+        UniqueCopy,
+        RepeatCopy,
+        BitParity,
+        BinaryAddition,
+        FormalLanguage,
         Scan,
         ProgramOutput,
     )
