@@ -139,6 +139,7 @@ BASES: dict[str, list[str]] = {
     "crasp compile": ["majority.crasp", "--max-length", "5"],
     "crasp check": ["majority.crasp", "--samples", "2", "--max-length", "5"],
     "crasp positions": ["counting"],
+    "regulariser": ["counting"],
 }
 """Arguments with which each command ends well and soon; a bad value is put after them."""
 

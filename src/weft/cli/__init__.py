@@ -44,6 +44,11 @@ COMMANDS = {
     "study": ("studies", "study_command", "Reproduce a table of a paper as training runs."),
     "minimal": ("minimal", "minimal_command", "Predict generalisation by the minimal program."),
     "optimum": ("optimum", "optimum_command", "Check whether compiled weights are an optimum."),
+    "regulariser": (
+        "regulariser",
+        "regulariser_command",
+        "Show the regulariser R(T) of a model, term by term.",
+    ),
     "verdict": ("verdict", "verdict_command", "Compare what is expressible, predicted, learned."),
     "crasp list": ("crasp", "list_command", "List the C-RASP programs of the library."),
     "crasp show": ("crasp", "show_command", "Show a C-RASP program."),

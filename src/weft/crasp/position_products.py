@@ -104,6 +104,14 @@ def position_products(model: Transformer) -> Float[Array, "layers heads position
     Args:
         model: a decoder or encoder with `position="learned"`, alone or with others.
     """
+    pairs = _queries_and_keys(model, MAX_POSITIONS)
+    return torch.stack([keys @ queries.transpose(1, 2) for queries, keys in pairs]).numpy()
+
+
+def _queries_and_keys(
+    model: Transformer, positions: int | None = None
+) -> list[tuple[Float[Tensor, "heads positions key"], Float[Tensor, "heads positions key"]]]:
+    """By layer, the queries (scaled) and keys that positions contribute; all, or the first few."""
     tables = [part for part in model.position.modules() if isinstance(part, Learned)]
     if not tables:
         raise WeftError(
@@ -111,20 +119,20 @@ def position_products(model: Transformer) -> Float[Array, "layers heads position
             remedy="Give a model with learned absolute positions",
         )
     weights = {name: tensor.detach().cpu().double() for name, tensor in model.state_dict().items()}
-    table = tables[0].table.detach().cpu().double()[:MAX_POSITIONS]
+    table = tables[0].table.detach().cpu().double()[:positions]
     scale = model.config.key_width**-0.5 if model.config.scaled else 1.0
     gains: list[Tensor | float] = [1.0] * model.config.layers
     if model.config.norm == "pre":
         table = _normed(table, weights["embedding"], centre=model.config.norm_type == "layer")
         gains = [weights[f"layers.{layer}.norms.0.gain"] for layer in range(model.config.layers)]
-    products = []
+    pairs = []
     for layer, gain in enumerate(gains):
         queries, keys = (
             (table * gain) @ weights[f"layers.{layer}.attention.{name}"]
             for name in ("query", "key")
         )  # heads, positions, k
-        products.append(scale * keys @ queries.transpose(1, 2))
-    return torch.stack(products).numpy()
+        pairs.append((scale * queries, keys))
+    return pairs
 
 
 def _normed(
@@ -157,7 +165,10 @@ def position_term(model: Transformer) -> float:
         ...  for n in (20, 80)]
         [131072.0, 131072.0]
     """
-    return float(np.square(position_products(model)[:, :, 0]).sum())
+    return sum(
+        float((keys[:, :1] @ queries.transpose(1, 2)).square().sum())
+        for queries, keys in _queries_and_keys(model)
+    )
 
 
 def fit_positions(model: Transformer) -> list[HeadPositions]:

@@ -50,6 +50,8 @@ class Record:
         tokens: number of tokens so far, without padding.
         seconds: training time so far.
         tokens_per_second: since the last record.
+        penalties: at this step, the terms of the regulariser that the run is trained with, each
+            without its coefficient; left out of the file if there are none.
     """
 
     step: int
@@ -58,6 +60,12 @@ class Record:
     tokens: int
     seconds: float
     tokens_per_second: float
+    penalties: Mapping[str, float] = field(default_factory=dict)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The record as plain values; without `penalties` if there are none."""
+        plain = asdict(self)
+        return plain if self.penalties else {k: v for k, v in plain.items() if k != "penalties"}
 
 
 GOOD = ("done", "stopped")

@@ -51,6 +51,10 @@ BOUNDS: dict[str, tuple[float, float]] = {
     "supervision.examples": (1, LARGEST_COUNT),
     "supervision.noise": (0, math.inf),
     "supervision.l1": (0, math.inf),
+    **dict.fromkeys(
+        ("penalty.position", "penalty.position_norm", "penalty.norm", "penalty.rank"),
+        (0, LARGEST_COUNT),
+    ),
 }
 """Smallest and largest values. Beyond them a run would fail late or never end."""
 
@@ -163,6 +167,35 @@ class EvaluationConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
+class PenaltyConfig:
+    """Coefficients of terms of the length-generalisation regulariser, added to the loss.
+
+    The logged loss is without them; each term is logged separately, without its coefficient
+    (`weft.crasp.regulariser.penalty_of` defines the terms).
+
+    Attributes:
+        position: of the position term in the form of the authors' code, where 1e-4 was used.
+        position_norm: of the largest norm of a position vector.
+        norm: of the largest Frobenius norm of any other parameter matrix or vector.
+        rank: of the surrogate of the rank of value matrices, a bound of their nuclear norms.
+    """
+
+    position: float = 0.0
+    position_norm: float = 0.0
+    norm: float = 0.0
+    rank: float = 0.0
+
+    @property
+    def coefficients(self) -> dict[str, float]:
+        """The coefficients that are not 0, by term."""
+        values = {entry.name: getattr(self, entry.name) for entry in fields(self)}
+        return {term: value for term, value in values.items() if value}
+
+
+NO_PENALTY = PenaltyConfig()
+
+
+@dataclass(frozen=True, kw_only=True)
 class StopConfig:
     """When a run stops before its last step.
 
@@ -209,6 +242,7 @@ class TrainingConfig:
         log_every: number of steps between log records.
         evaluation: when and on what the run is evaluated.
         stop: when the run stops early.
+        penalty: coefficients of the length-generalisation regulariser.
         seed: seed of the initialisation and of the data.
         code: names of the user's own code in the config, each with its version, filled in when the
             config is made (see `weft.extensions.versions`): another version is another run.
@@ -233,6 +267,7 @@ class TrainingConfig:
     log_every: int = 20
     evaluation: EvaluationConfig = EvaluationConfig()
     stop: StopConfig = StopConfig()
+    penalty: PenaltyConfig = NO_PENALTY
     seed: int = 0
     code: tuple[tuple[str, str], ...] = ()
 
@@ -266,10 +301,12 @@ class TrainingConfig:
         return content_hash(self, FORMAT)
 
     def as_dict(self) -> dict[str, Any]:
-        """The config as plain values, for JSON; without `supervision` if that is by answers."""
+        """The config as plain values, for JSON; without `supervision` or `penalty` if default."""
         plain = {entry.name: getattr(self, entry.name) for entry in fields(self)}
         if self.supervision == ANSWERS:
             del plain["supervision"]
+        if self.penalty == NO_PENALTY:
+            del plain["penalty"]
         if not self.code:
             del plain["code"]
         return {key: to_plain(value) for key, value in plain.items()}

@@ -122,7 +122,27 @@ class Learner:
 
     def objective(self, loss: Tensor) -> Tensor:
         """What a step minimises: the logged loss, and regularisers if there are any."""
-        return loss
+        coefficients = self.config.penalty.coefficients
+        if not coefficients:
+            return loss
+        from weft.crasp.regulariser import total_penalty
+
+        # Every process of a group adds its share, since gradients are summed.
+        return loss + total_penalty(self._named_weights, coefficients) / self.group.size
+
+    @cached_property
+    def _named_weights(self) -> dict[str, Tensor]:
+        return dict(self.model.named_parameters())
+
+    @torch.no_grad()
+    def penalties(self) -> dict[str, float]:
+        """The penalties of the current weights, without coefficients; empty if none are trained."""
+        coefficients = self.config.penalty.coefficients
+        if not coefficients:
+            return {}
+        from weft.crasp.regulariser import penalty_of
+
+        return {term: float(penalty_of(term, self._named_weights)) for term in coefficients}
 
     @property
     def evaluated(self) -> Model:

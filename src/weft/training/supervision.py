@@ -54,6 +54,11 @@ def _check_supervision(config: TrainingConfig) -> None:
             "packed batches have different numbers of rows: steps cannot be compiled or captured",
             "Leave pack out, or torch_compile and cuda_graphs",
         )
+    if config.penalty.coefficients and config.supervision.by == "traces":
+        refuse(
+            "supervision by traces trains no attention that a penalty could change",
+            "Leave penalty out",
+        )
     supervision = config.supervision
     for key in ("l1", "init_at_states"):
         if getattr(supervision, key) and supervision.by != "traces":
@@ -111,7 +116,7 @@ def _check_recurrent(config: TrainingConfig) -> None:
             f"an LSTM has no layers to supervise by {config.supervision.by}",
             "Leave supervision out",
         )
-    for name in ("initial", "torch_compile", "pack"):
+    for name in ("initial", "torch_compile", "pack", "penalty"):
         default = next(entry.default for entry in fields(config) if entry.name == name)
         if getattr(config, name) != default:
             refuse(
