@@ -33,9 +33,22 @@ if TYPE_CHECKING:
 MAX_LABEL = 30
 """Up to this many columns, the settings of a sweep's runs are not folded."""
 
+MAX_STACK = 4096
+"""Models in a stack."""
+
 Devices = Annotated[
     str,
     typer.Option("--devices", help="Devices that the processes use in turn, as in cuda:0,cuda:1."),
+]
+Stack = Annotated[
+    int,
+    typer.Option(
+        "--stack",
+        min=0,
+        max=MAX_STACK,
+        metavar="N",
+        help="Train up to N models of one shape together in one step; 0 for one run per process.",
+    ),
 ]
 ExecutorName = Annotated[
     str,
@@ -56,6 +69,7 @@ def sweep_command(
     device: Device = "auto",
     devices: Devices = "",
     executor: ExecutorName = "",
+    stack: Stack = 0,
     list_only: Annotated[
         bool, typer.Option("--list", help="Show the runs and their status; train nothing.")
     ] = False,
@@ -91,7 +105,7 @@ def sweep_command(
     if list_only:
         statuses = {cell.config.hash: Run(runs / cell.config.hash).status for cell in cells}
     else:
-        statuses = _train(cells, file.stem, runs, chosen, json)
+        statuses = _train(cells, file.stem, runs, chosen, json, stack, device)
     _print_sweep(cells, statuses, runs, json)
     if not list_only and any(status not in GOOD for status in statuses.values()):
         raise typer.Exit(1)
@@ -109,7 +123,13 @@ def _executor(name: str, jobs: int, devices: str) -> Executor:
 
 
 def _train(
-    cells: Sequence[Cell], title: str, runs: Path, executor: Executor, quiet: bool
+    cells: Sequence[Cell],
+    title: str,
+    runs: Path,
+    executor: Executor,
+    quiet: bool,
+    stack: int = 0,
+    device: str = "auto",
 ) -> dict[str, str]:
     """Train all cells, with a progress bar; gives the status of each run."""
     from rich.progress import Progress
@@ -118,6 +138,17 @@ def _train(
 
     with Progress(transient=True, disable=quiet) as bar:
         task = bar.add_task(title, total=len(cells))
+        if stack:
+            from weft.training.stacked.launch import stacked_sweep
+
+            return stacked_sweep(
+                cells,
+                runs=runs,
+                places=stack,
+                device=device,
+                executor=executor,
+                ended=lambda cell, status: bar.advance(task),
+            )
         return sweep(
             cells,
             runs=runs,
@@ -183,6 +214,7 @@ def study_command(
     device: Device = "auto",
     devices: Devices = "",
     executor: ExecutorName = "",
+    stack: Stack = 0,
     runs: Runs = Path("runs"),
     report: Annotated[
         bool, typer.Option("--report", help="Show the results so far; train nothing.")
@@ -217,8 +249,9 @@ def study_command(
     values = dict(_setting(text) for text in changes or [])
     if not report:
         cells = [cell for _, cell in chosen.cells(scale, values)]
-        _train(cells, chosen.name, runs, _executor(executor, jobs, devices or device), json)
-    command = _study_command(name, scale, only or [], values, jobs, device)
+        trained_by = _executor(executor, jobs, devices or device)
+        _train(cells, chosen.name, runs, trained_by, json, stack, device)
+    command = _study_command(name, scale, only or [], values, jobs, device, stack)
     results = collect(chosen, scale, runs, command, values)
     _print_study(chosen, results, json)
     for path in write_report(chosen, results, out) if out is not None else []:
@@ -236,13 +269,20 @@ def _setting(text: str) -> tuple[str, str]:
 
 
 def _study_command(
-    name: str, scale: str, only: list[str], values: dict[str, str], jobs: int, device: str
+    name: str,
+    scale: str,
+    only: list[str],
+    values: dict[str, str],
+    jobs: int,
+    device: str,
+    stack: int = 0,
 ) -> str:
     """The command that repeats the study; the user's folders are left for others to fill in."""
     words = ["weft study", name, f"--scale {scale}", *(f"--only {label}" for label in only)]
     for key, value in values.items():
         words.append(f"--set {key}={'FOLDER' if key.endswith('folder') else value}")
     words += [f"--device {device}"] if device != "auto" else []
+    words += [f"--stack {stack}"] if stack else []
     return " ".join([*words, *([f"--jobs {jobs}"] if jobs != 1 else [])])
 
 

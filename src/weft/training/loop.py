@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -85,11 +85,7 @@ class Loop:
     ) -> Loop:
         """Build the learner and the test sets; restore the newest checkpoint if there is one."""
         learner = learner_of(config, task, device, group)
-        splits = config.evaluation.splits or task.tested
-        name = deciding_split(config)
-        if name and name not in splits:
-            splits = (name, *splits)
-        tests = test_sets(task, splits, config.evaluation.size)
+        tests = test_sets(task, evaluated_splits(config, task), config.evaluation.size)
         state = _restored(config, folder, learner)
         return cls(
             config=config, task=task, folder=folder, learner=learner, tests=tests, state=state,
@@ -180,9 +176,10 @@ class Loop:
             tokens=self.state.tokens,
             seconds=round(self.state.seconds, 4),
             tokens_per_second=round(self._tokens / max(elapsed, 1e-9), 1),
+            penalties=self.learner.penalties(),
         )
         if self.metrics is not None:
-            self.metrics.append(asdict(record))
+            self.metrics.append(record.as_dict())
         self._tokens, self._recorded = 0, self.state.seconds
         self._total.zero_()
         threshold = self.config.stop.divergence * self.learner.guessing_loss
@@ -265,11 +262,15 @@ class Loop:
         if self.group.first and not bool(self.learner.not_finite):
             self._clock()
             state = replace(self.state, loss=float(self._total))
-            state = checkpoint.with_random(state, self.device)
+            state = self._with_random(state)
             written = checkpoint.save(self.folder, state, self.learner.tensors())
             for callback in self.callbacks:
                 callback.on_checkpoint(state.step, written)
         self._saved = time.perf_counter()
+
+    def _with_random(self, state: RunState) -> RunState:
+        """The run state with those of the generators that the run draws from."""
+        return checkpoint.with_random(state, self.device)
 
     def save_finite(self) -> None:
         """Save the weights of a run whose loss went wrong, if they are still finite."""
@@ -308,6 +309,13 @@ def deciding_split(config: TrainingConfig) -> str | None:
     if stop.accuracy is None and stop.patience is None:
         return None
     return VALIDATION if stop.split == TRAIN else stop.split
+
+
+def evaluated_splits(config: TrainingConfig, task: Task) -> tuple[str, ...]:
+    """The sets that a run is evaluated on: the config's, or all, and the one that decides."""
+    splits = config.evaluation.splits or task.tested
+    name = deciding_split(config)
+    return (name, *splits) if name and name not in splits else splits
 
 
 def check_splits(config: TrainingConfig, task: Task) -> None:

@@ -88,16 +88,13 @@ def train(
         with (
             joined(where) as group,
             locked(folder, group),
-            _removed_unless_begun(folder, group),
+            removed_unless_begun(folder, group),
             torch.random.fork_rng(devices=[where] if where.type == "cuda" else []),
-            _matmul_precision(config),
+            matmul_precision(config.tf32),
         ):
             check_batch(config.batch, group)
             if group.first:
-                with _writing(folder):
-                    write_json(folder / "config.json", config.as_dict())
-                    copy_files(config.extensions, folder / "code")
-                    write_json(folder / "environment.json", environment(where))
+                prepare_folder(config, folder, where)
             callbacks = tuple(callbacks) if group.first else ()
             try:
                 result = _run(
@@ -109,6 +106,14 @@ def train(
     if interrupts.number:
         raise Interrupted(interrupts.number, f"interrupted; the run in {folder} had ended")
     return result
+
+
+def prepare_folder(config: TrainingConfig, folder: Path, device: torch.device) -> None:
+    """Write what a run's folder has before its first step: config, environment, user's code."""
+    with _writing(folder):
+        write_json(folder / "config.json", config.as_dict())
+        copy_files(config.extensions, folder / "code")
+        write_json(folder / "environment.json", environment(device))
 
 
 def _run(
@@ -130,38 +135,38 @@ def _run(
         for callback in callbacks:
             callback.on_start(config, loop.learner.model.config, loop.state.step)
         if group.first:
-            _forget_failure(folder)
+            forget_failure(folder)
         loop.run()
         status = loop.state.ended or status
     except (NotFinite, Diverged) as error:
         status = "nan" if isinstance(error, NotFinite) else "diverged"
     except Exception as error:
-        if not _is_out_of_memory(error):
-            result = _result("failed", loop, folder)
+        if not is_out_of_memory(error):
+            result = loop_result("failed", loop, folder)
             if group.first and result.step:
                 with interrupts.held():
-                    _record_failure(folder, result, loop, error)
+                    record_failure(folder, result, loop, error)
                 _raise_failure(folder, result, error)
             raise
         status = "out-of-memory"
     finally:
         if loop is not None:
             loop.close()
-    result = _result(status, loop, folder)
+    result = loop_result(status, loop, folder)
     with interrupts.held():
         if group.first:
-            _write(folder, result, loop)
+            write_result(folder, result, loop)
         for callback in callbacks:
             callback.on_end(result)
     return result
 
 
-def _record_failure(folder: Path, result: Result, loop: Loop | None, error: Exception) -> None:
+def record_failure(folder: Path, result: Result, loop: Loop | None, error: Exception) -> None:
     """Write why a run failed, and its last complete step, if anything can be written at all."""
     why = error.line if isinstance(error, WeftError) else _summary(error)
     with suppress(OSError):
         (folder / TRACEBACK).write_text("".join(traceback.format_exception(error)))
-        _write(folder, replace(result, message=why), loop)
+        write_result(folder, replace(result, message=why), loop)
 
 
 def _raise_failure(folder: Path, result: Result, error: Exception) -> None:
@@ -180,13 +185,13 @@ def _summary(error: Exception) -> str:
     return f"{type(error).__name__}{': ' if lines else ''}{lines[0] if lines else ''}"
 
 
-def _forget_failure(folder: Path) -> None:
+def forget_failure(folder: Path) -> None:
     """Delete the traces of an earlier failure of a run that resumes."""
     for name in ("result.json", TRACEBACK):
         (folder / name).unlink(missing_ok=True)
 
 
-def _result(status: str, loop: Loop | None, folder: Path) -> Result:
+def loop_result(status: str, loop: Loop | None, folder: Path) -> Result:
     """The result of a loop; of the checkpoint, if there is no loop yet."""
     if loop is None:
         return Result(
@@ -209,7 +214,7 @@ def _result(status: str, loop: Loop | None, folder: Path) -> Result:
     )
 
 
-def _write(folder: Path, result: Result, loop: Loop | None) -> None:
+def write_result(folder: Path, result: Result, loop: Loop | None) -> None:
     """Write predictions and result, the result last; nothing of a run that took no step."""
     if result.status in RETRIED and not result.step:
         return
@@ -236,7 +241,8 @@ def finished(folder: Path) -> Result | None:
     return from_plain(Result, read_json(path, checkpoint.AGAIN), str(path), checkpoint.AGAIN)
 
 
-def _is_out_of_memory(error: BaseException) -> bool:
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether an error is about memory."""
     known = isinstance(error, (MemoryError, torch.OutOfMemoryError))
     return known or any(words in str(error) for words in NO_MEMORY)
 
@@ -256,10 +262,10 @@ def _explained(folder: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _matmul_precision(config: TrainingConfig) -> Iterator[None]:
+def matmul_precision(tf32: bool) -> Iterator[None]:
     """Set the precision of float32 matmuls for a run."""
     before = torch.get_float32_matmul_precision()
-    torch.set_float32_matmul_precision("high" if config.tf32 else before)
+    torch.set_float32_matmul_precision("high" if tf32 else before)
     try:
         yield
     finally:
@@ -279,7 +285,7 @@ def _writing(folder: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _removed_unless_begun(folder: Path, group: Group) -> Iterator[None]:
+def removed_unless_begun(folder: Path, group: Group) -> Iterator[None]:
     """Remove the folder of a run that has neither a checkpoint nor a result."""
     try:
         yield
