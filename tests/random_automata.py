@@ -15,3 +15,14 @@ def random_dfa(rng: random.Random, states: tuple[int, int] = (2, 5), letters: st
 def random_dfas(seed: int, count: int, **options: object) -> list[DFA]:
     rng = random.Random(seed)
     return [random_dfa(rng, **options) for _ in range(count)]  # type: ignore[arg-type]
+
+
+def sparse_dfa(rng: random.Random, states: tuple[int, int] = (3, 7), letters: str = "ab") -> DFA:
+    """An automaton with many transitions to a sink, as those of regular expressions have."""
+    sink = rng.randint(*states)
+    rows = tuple(
+        tuple(sink if rng.random() < 0.45 else rng.randrange(sink) for _ in letters)
+        for _ in range(sink)
+    )
+    accepting = frozenset(q for q in range(sink) if rng.random() < 0.5)
+    return DFA(tuple(letters), (*rows, (sink,) * len(letters)), 0, accepting)

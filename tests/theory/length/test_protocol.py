@@ -6,8 +6,11 @@ import math
 import random
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
-from weft.crasp import library, run
+from crasp.strategies import programs, words
+from weft.crasp import CraspProgram, library, parse, run
 from weft.errors import WeftError
 from weft.theory.length.protocol import LENGTHS, alice, bob, protocol
 
@@ -27,6 +30,24 @@ def test_library_programs_are_rebuilt_exactly(name: str) -> None:
             assert cost.bits(length) <= cost.factor * math.log2(length) + 1e-9
 
 
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.data(), programs(max_lines=4))
+def test_random_programs_are_rebuilt_exactly(data: st.DataObject, program: CraspProgram) -> None:
+    word = data.draw(words(program))
+    half = data.draw(st.integers(0, len(word)))
+    whole = run(program, word)
+    rebuilt = bob(program, alice(program, word[:half]), word[half:])
+    assert rebuilt == {line: values[half + 1 :] for line, values in whole.values.items()}
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@given(programs(max_lines=3), st.integers(0, 1000))
+def test_limit_transformers_of_random_programs_are_rebuilt(
+    program: CraspProgram, seed: int
+) -> None:
+    assert protocol(program, lengths=(1, 3, 8), words=1, seed=seed).exact
+
+
 def test_messages_hide_the_word() -> None:
     program = library.load("majority")
     first, second = program.alphabet
@@ -40,6 +61,21 @@ def test_a_wrong_message_is_noticed() -> None:
     rebuilt = bob(program, alice(program, [program.alphabet[1]] * 4), word[4:])
     whole = run(program, word).values
     assert any(rebuilt[line] != whole[line][5:] for line in rebuilt)
+
+
+def test_programs_that_are_too_large_are_rebuilt_line_by_line() -> None:
+    large = parse("""
+        alphabet a b
+        c := # Q_a
+        accept := min(c, # Q_b, # (previous Q_a), # (previous Q_b), # (MOD(3, 1)), # (MOD(5, 2)))
+          + max(c, # Q_b, # (previous Q_b), # (MOD(7, 1)), # (MOD(11, 2)), # (MOD(13, 3)))
+          + min(c - # Q_b, # (MOD(7, 2)), # (MOD(11, 5)), # (MOD(13, 1)), # (previous Q_a)) < 9
+    """)
+    report = protocol(large, lengths=(8, 16), words=1)
+    assert report.exact
+    assert report.limit_cost is None
+    assert report.left_out in str(report)
+    assert "activations" not in str(report)
 
 
 def test_lengths_are_checked() -> None:

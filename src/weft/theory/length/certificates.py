@@ -11,6 +11,7 @@ from typing import Any
 
 from weft.automata.dfa import DFA
 from weft.automata.files import automaton_json
+from weft.crasp.program import CraspProgram
 from weft.theory.length.blocks import BlockObstruction
 from weft.theory.length.decider import Component, Decision, Round
 from weft.theory.length.unfolding import Unfolded, Unfolding
@@ -62,6 +63,11 @@ def block_certificate(dfa: DFA, blocks: BlockObstruction) -> dict[str, Any]:
         "middles": [list(word) for word in blocks.middles],
         **_flows(blocks.component),
     }
+
+
+def program_certificate(dfa: DFA, program: CraspProgram) -> dict[str, Any]:
+    """The certificate of a yes that is a C-RASP program; the checker proves it on all words."""
+    return {"kind": "program", "automaton": automaton_json(dfa), "program": str(program)}
 
 
 def _plain(state: Unfolded) -> list[Any]:

@@ -24,7 +24,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from math import lcm
+from math import gcd, lcm
 
 from weft.automata.dfa import DFA
 
@@ -198,6 +198,25 @@ def decide_component(
         now = finer
     mixed = len({(now[q], kind(q)) for q in states}) > len(set(now.values()))
     return Component(tuple(states), tuple(rounds), now, reduction.flows(kind) if mixed else ())
+
+
+def oriented(each: Round) -> Round:
+    """A round whose weightings have no common factors and begin with a positive weight."""
+    order = sorted(each.weights, key=lambda label: (label[1], label[0]))
+    factors = []
+    for w in range(len(next(iter(each.potentials.values()), ()))):
+        column = [each.weights[label][w] for label in order]
+        first = next((weight for weight in column if weight), 1)
+        factors.append((gcd(*column) or 1) * (1 if first > 0 else -1))
+
+    def scaled(row: tuple[int, ...]) -> tuple[int, ...]:
+        return tuple(value // factor for value, factor in zip(row, factors, strict=True))
+
+    return Round(
+        each.classes,
+        {label: scaled(row) for label, row in each.weights.items()},
+        {state: scaled(row) for state, row in each.potentials.items()},
+    )
 
 
 def _spanning_tree(states: Sequence[int], edges: Sequence[Edge]) -> dict[int, Edge | None]:

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from weft.automata.dfa import DFA, strong_components
-from weft.theory.length.decider import Component, Edge, decide_component
+from weft.theory.length.decider import Component, decide_component
 
 PERIODS = (1, 2, 3, 4, 6)
 WINDOWS = (0, 1, 2, 3)
@@ -86,8 +86,7 @@ def unfold(
     quotients = [
         (letter, (dfa.quotient(letter) if letter else dfa).minimal()) for letter in letters
     ]
-    sizes = sorted(((p, w) for p in periods for w in windows), key=lambda s: (s[0] + s[1], s))
-    for period, window in sizes:
+    for period, window in unfolding_sizes(periods, windows):
         parts: list[UnfoldedPart] = []
         for letter, minimal in quotients:
             part = _unfolded(letter, minimal, period, window)
@@ -99,37 +98,59 @@ def unfold(
     return None
 
 
+def unfolding_sizes(periods: Sequence[int], windows: Sequence[int]) -> list[tuple[int, int]]:
+    """Pairs of a period and a window in the order in which they are tried."""
+    return sorted(((p, w) for p in periods for w in windows), key=lambda s: (s[0] + s[1], s))
+
+
 def _unfolded(letter: str, dfa: DFA, period: int, window: int) -> UnfoldedPart | None:
     """One automaton unfolded; None if it fails or is too large."""
+    found = unfolded_components(dfa, period, window, stop=True)
+    if found is None or not all(component.passes for component in found[2]):
+        return None
+    states, _, components = found
+    return UnfoldedPart(letter, dfa, states, components)
+
+
+def unfolded_components(
+    dfa: DFA, period: int, window: int, *, stop: bool = False
+) -> tuple[tuple[Unfolded, ...], tuple[tuple[int, ...], ...], tuple[Component, ...]] | None:
+    """The states, transitions and components of an unfolded automaton; None if it is too large.
+
+    Args:
+        dfa: the automaton.
+        period: of the positions.
+        window: how many symbols are read.
+        stop: end with the first component that mixes states.
+    """
     if dfa.size * period * len(dfa.alphabet) ** window > MAX_STATES:
         return None
     number: dict[Unfolded, int] = {(dfa.start, (), 0): 0}
     order = list(number)
-    edges: list[Edge] = []
+    rows: list[tuple[int, ...]] = []
     for state, seen, place in order:  # grows while it is read
+        row = []
         for symbol, then in enumerate(dfa.transitions[state]):
             now = (*seen, symbol)[-window:] if window else ()
             target = (then, now, (place + 1) % period)
             if target not in number:
                 number[target] = len(order)
                 order.append(target)
-            edges.append((number[state, seen, place], symbol, number[target]))
-    successors: list[set[int]] = [set() for _ in order]
-    for source, _, end in edges:
-        successors[source].add(end)
+            row.append(number[target])
+        rows.append(tuple(row))
     components = []
-    for members in strong_components(successors):
+    for members in strong_components(rows):
         inside = set(members)
         known = {
             key: place for place, key in enumerate(dict.fromkeys(order[q][1:] for q in members))
         }
         component = decide_component(
             members,
-            [edge for edge in edges if edge[0] in inside and edge[2] in inside],
+            [(q, a, then) for q in members for a, then in enumerate(rows[q]) if then in inside],
             classes={q: known[order[q][1:]] for q in members},
             kind=lambda q: order[q][0],
         )
-        if not component.passes:
-            return None
         components.append(component)
-    return UnfoldedPart(letter, dfa, tuple(order), tuple(components))
+        if stop and not component.passes:
+            break
+    return tuple(order), tuple(rows), tuple(components)
