@@ -42,6 +42,7 @@ COMMANDS = {
     "explain": ("explain", "explain_command", "Show what the model of a run has learned."),
     "sweep": ("studies", "sweep_command", "Train every combination of some settings."),
     "study": ("studies", "study_command", "Reproduce a table of a paper as training runs."),
+    "predict": ("predict", "predict_command", "Predict whether training would generalise."),
     "minimal": ("minimal", "minimal_command", "Predict generalisation by the minimal program."),
     "optimum": ("optimum", "optimum_command", "Check whether compiled weights are an optimum."),
     "regulariser": (

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from weft.theory.minimal.minimise import Minimal
     from weft.theory.minimal.observation import Form
-    from weft.theory.minimal.prediction import Prediction, TextTable
+    from weft.theory.minimal.prediction import MinimalPrediction, TextTable
 
 SPLIT = "a task's split (train, addition(digits=3):train), length<=20, or a file of inputs"
 
@@ -102,9 +102,9 @@ def minimal_command(
       weft minimal dyck --train "length<=8" --test length=9..20 --full --tries 10
     """
     from weft.theory.minimal.minimality import reading_named
-    from weft.theory.minimal.prediction import predict
+    from weft.theory.minimal.prediction import predict_minimal
 
-    prediction = predict(
+    prediction = predict_minimal(
         name,
         train,
         *(test or ()),
@@ -140,7 +140,7 @@ def _forms(left: Minimal) -> int:
     return len(minimal_forms(left.fired, left.used, reading=left.reading))
 
 
-def _print(prediction: Prediction) -> None:
+def _print(prediction: MinimalPrediction) -> None:
     console = new_console()
     for sentence in prediction.sentences():
         console.print(sentence)

@@ -92,7 +92,7 @@ def new_console() -> Console:
     """A console on standard output that leaves text as it is."""
     from rich.console import Console
 
-    return Console(highlight=False, markup=False)
+    return Console(highlight=False, markup=False, emoji=False)
 
 
 def new_table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[str]) -> Table:

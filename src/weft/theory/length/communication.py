@@ -6,6 +6,10 @@ C-RASP[periodic, local] program needs O(log N) bits (Huang et al. 2025, theorem 
 growth refutes that there is one. The test is necessary only: it never refutes a regular language,
 whose cost is constant.
 
+The message is about x alone, and serves for y of any length. So a fooling family may tell its rows
+apart by words y of different lengths. For a transduction this is needed: after a prompt x, Bob
+reads off the whole answer symbol by symbol, each time with the answer so far as y.
+
 Three labels:
 
     refuted     a fooling family, given as a rule for all N, has too many rows
@@ -19,12 +23,12 @@ import math
 import random
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from itertools import combinations, product
+from itertools import combinations, product, takewhile
 from typing import Literal
 
 from weft.crasp.program import CraspProgram
 from weft.errors import WeftError
-from weft.theory.length.word_functions import Word, WordFunction, shown
+from weft.theory.length.word_functions import Word, WordFunction, shown, word_function
 
 Label = Literal["refuted", "consistent", "certified"]
 Growth = Literal["constant", "logarithmic", "superlogarithmic", "too short to tell"]
@@ -64,9 +68,9 @@ class FoolingFamily:
     Attributes:
         name: of the task.
         alphabet: its symbols, which are fixed.
-        function: f, of words as text.
+        function: f, of words as text; None if the task does not say what f is.
         rows: for N, words of length N.
-        column: for N and two of these words, a word y of length N with f(xy) != f(x'y).
+        column: for two of these words, a word y with f(xy) != f(x'y), both defined.
         count: for N, how many rows there are.
         growth: the same, as text.
         argument: why the rows differ, for all N.
@@ -74,9 +78,9 @@ class FoolingFamily:
 
     name: str
     alphabet: tuple[str, ...]
-    function: Callable[[str], Hashable]
+    function: Callable[[str], Hashable | None]
     rows: Callable[[int], list[str]]
-    column: Callable[[int, str, str], str]
+    column: Callable[[str, str], str]
     count: Callable[[int], int]
     growth: str
     argument: str
@@ -91,7 +95,7 @@ class FoolingFamily:
             The largest N that was checked.
 
         Raises:
-            WeftError: if two rows agree in the column that should tell them apart.
+            WeftError: if two rows agree, or f is not defined, in the column of these rows.
         """
         length = 0
         while self.count(length + 1) <= limit:
@@ -100,12 +104,12 @@ class FoolingFamily:
             if len(set(rows)) != self.count(length) or any(len(row) != length for row in rows):
                 raise WeftError(f"the family has not {self.count(length)} rows for N = {length}")
             for one, two in combinations(rows, 2):
-                column = self.column(length, one, two)
-                if len(column) != length:
-                    raise WeftError(f"the column {shown(column)} has not length {length}")
-                if self.function(one + column) == self.function(two + column):
+                column = self.column(one, two)
+                answers = {self.function(one + column), self.function(two + column)}
+                if None in answers or len(answers) == 1:
                     raise WeftError(
-                        f"the rows {shown(one)} and {shown(two)} agree in column {shown(column)}",
+                        f"the rows {shown(one)} and {shown(two)} are not told apart by "
+                        f"{shown(column)}",
                         subject=self.name,
                     )
         return length
@@ -135,7 +139,7 @@ class CommunicationEvidence:
 
 
 def communication_table(
-    function: Callable[..., object],
+    function: Callable[..., object] | WordFunction,
     alphabet: Sequence[str],
     max_length: int = 16,
     *,
@@ -161,7 +165,7 @@ def communication_table(
     """
     if max_length < 1:
         raise WeftError(f"the length cannot be {max_length}", remedy="Give at least 1")
-    asked = WordFunction(function, alphabet, seconds=seconds)
+    asked = word_function(function, alphabet, seconds=seconds)
     rng = random.Random(seed)
     table: list[TableRow] = []
     for length in range(1, max_length + 1):
@@ -214,7 +218,7 @@ def _residual(xs: list[float], ys: list[float]) -> float:
 
 
 def communication(
-    function: Callable[..., object],
+    function: Callable[..., object] | WordFunction,
     alphabet: Sequence[str],
     *,
     max_length: int = 8,
@@ -264,13 +268,13 @@ def communication(
     return CommunicationEvidence("consistent", symbols, table, growth, None, 0, reason)
 
 
-def _check_function(function: Callable[..., object], family: FoolingFamily) -> None:
+def _check_function(function: Callable[..., object] | WordFunction, family: FoolingFamily) -> None:
     """Check that a function is the one of a family, on the columns that tell its rows apart."""
-    asked = WordFunction(function, family.alphabet)
+    asked = word_function(function, family.alphabet)
     length = 1
     while family.count(length) <= VERIFIED // 4:
         for one, two in combinations(family.rows(length), 2):
-            column = family.column(length, one, two)
+            column = family.column(one, two)
             for word in (one + column, two + column):
                 if asked.answers([tuple(word)])[0] != family.function(word):
                     raise WeftError(
@@ -287,16 +291,38 @@ def _words(alphabet: str, length: int) -> list[str]:
     return ["".join(word) for word in product(alphabet, repeat=length)]
 
 
-def _next_of_copy(word: str) -> str | None:
-    """The next symbol of the copy of u in `u#v`, v a prefix of u; None if there is none."""
+def common_prefix(one: str, two: str) -> str:
+    """The longest common prefix of two words."""
+    same = (a == b for a, b in zip(one, two, strict=False))
+    return one[: sum(takewhile(bool, same))]
+
+
+def next_of_copy(word: str) -> str | None:
+    """The next symbol of the copy of u in `u#v`, v a prefix of u.
+
+    Returns:
+        None if the copy is complete, or if the word is not of this form.
+
+    Example:
+        >>> next_of_copy("abb#a"), next_of_copy("abb#b")
+        ('b', None)
+    """
     source, mark, copied = word.partition("#")
     if not mark or "#" in copied or not source.startswith(copied) or copied == source:
         return None
     return source[len(copied)]
 
 
-def _next_of_sum(word: str) -> str | None:
-    """The next digit of the sum in `a+b=s`, s a prefix of it, first digit first; or None."""
+def next_of_sum(word: str) -> str | None:
+    """The next digit of the sum in `a+b=s`, s a prefix of it, the most significant digit first.
+
+    Returns:
+        None if the sum is complete, or if the word is not of this form.
+
+    Example:
+        >>> next_of_sum("11+1=1"), next_of_sum("11+1=")
+        ('0', '1')
+    """
     left, plus, rest = word.partition("+")
     right, equals, digits = rest.partition("=")
     if not plus or not equals or any(set(n) - {"0", "1"} or not n for n in (left, right)):
@@ -316,62 +342,68 @@ def _is_nested(word: str) -> bool:
     return not stack
 
 
-def _sum_column(length: int, one: str, two: str) -> str:
-    return ("+0=" + one)[:length]
-
-
 _FAMILIES = (
     FoolingFamily(
         "equality",
         ("a", "b"),
         lambda word: len(word) % 2 == 0 and word[: len(word) // 2] == word[len(word) // 2 :],
         lambda n: _words("ab", n),
-        lambda n, one, two: one,
+        lambda one, two: one,
         lambda n: 2**n,
         "2^N",
-        "x, y of length N: f(xy) holds if and only if y = x",
-    ),
-    FoolingFamily(
-        "repeat-copy",
-        ("a", "b", "#"),
-        _next_of_copy,
-        lambda n: _words("ab", n),
-        lambda n, one, two: "#" + one[: n - 1],
-        lambda n: 2**n,
-        "2^N",
-        "after x#v with v the first N - 1 symbols of x the next symbol is the last one of x; "
-        "another x has another last symbol, or does not begin with v",
+        "xy with |y| = N is accepted if and only if y = x",
     ),
     FoolingFamily(
         "palindromes",
         ("a", "b"),
         lambda word: word == word[::-1],
         lambda n: _words("ab", n),
-        lambda n, one, two: one[::-1],
+        lambda one, two: one[::-1],
         lambda n: 2**n,
         "2^N",
-        "x, y of length N: f(xy) holds if and only if y is the reverse of x",
+        "xy with |y| = N is accepted if and only if y is the reverse of x",
+    ),
+    FoolingFamily(
+        "marked-copies",
+        ("a", "b", "#"),
+        lambda word: word.count("#") == 1 and word.split("#")[0] == word.split("#")[1],
+        lambda n: _words("ab", n),
+        lambda one, two: "#" + one,
+        lambda n: 2**n,
+        "2^N",
+        "x#y is accepted if and only if y = x",
     ),
     FoolingFamily(
         "dyck-2",
         ("(", ")", "[", "]"),
         _is_nested,
         lambda n: _words("([", n),
-        lambda n, one, two: one[::-1].translate(str.maketrans("([", ")]")),
+        lambda one, two: one[::-1].translate(str.maketrans("([", ")]")),
         lambda n: 2**n,
         "2^N",
         "N opening brackets are closed by exactly one word of length N",
     ),
     FoolingFamily(
+        "repeat-copy",
+        ("a", "b", "#"),
+        next_of_copy,
+        lambda n: _words("ab", n),
+        lambda one, two: "#" + common_prefix(one, two),
+        lambda n: 2**n,
+        "2^N",
+        "let v be the longest common prefix of x and x'; after x#v and x'#v, which are both "
+        "prefixes of a right answer, the next symbols differ",
+    ),
+    FoolingFamily(
         "binary-addition",
         ("0", "1", "+", "="),
-        _next_of_sum,
-        lambda n: ["1" + word + "0" * min(n - 1, 2) for word in _words("01", max(0, n - 3))],
-        _sum_column,
-        lambda n: 2 ** max(0, n - 3),
-        "2^(N - 3)",
-        "x of N digits, y = '+0=' and the first N - 3 digits of x: the sum is x, so its next digit "
-        "is digit N - 2 of x; another x differs there, or its sum does not begin like that",
+        next_of_sum,
+        lambda n: ["1" + word for word in _words("01", n - 1)],
+        lambda one, two: "+0=" + common_prefix(one, two),
+        lambda n: 2 ** (n - 1),
+        "2^(N - 1)",
+        "x + 0 = x; let v be the longest common prefix of x and x'; after x+0=v and x'+0=v, which "
+        "are both prefixes of a right answer, the next digits differ",
     ),
 )
 FAMILIES: dict[str, FoolingFamily] = {family.name: family for family in _FAMILIES}

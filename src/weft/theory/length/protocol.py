@@ -116,6 +116,7 @@ class ProtocolReport:
         period: of the program's periodic predicates.
         reach: the largest offset of a local predicate.
         rows: by length.
+        left_out: why the limit transformer was left out, if the program is too large for one.
     """
 
     program: str
@@ -124,6 +125,7 @@ class ProtocolReport:
     period: int
     reach: int
     rows: tuple[ProtocolRow, ...]
+    left_out: str = ""
 
     @property
     def exact(self) -> bool:
@@ -139,12 +141,15 @@ class ProtocolReport:
             f"{cost.factor:.2f} log2 N for N >= 8"
             for what, cost in both
         ]
+        if self.left_out:
+            lines.append(f"limit transformer: left out, {self.left_out}")
         for row in self.rows:
             rebuilt = "all exact" if row.exact else "NOT EXACT"
-            lines.append(
-                f"N = {row.length}: {row.bits} and {row.limit_bits} bits, {row.values:,} values "
-                f"and {row.activations:,} activations rebuilt, {rebuilt}"
-            )
+            bits, values = f"{row.bits}", f"{row.values:,} values"
+            if self.limit_cost is not None:
+                bits += f" and {row.limit_bits}"
+                values += f" and {row.activations:,} activations"
+            lines.append(f"N = {row.length}: {bits} bits, {values} rebuilt, {rebuilt}")
         return "\n".join(lines)
 
 
@@ -177,7 +182,12 @@ def protocol(
     graph = graph_of(program)
     needs = _needs(graph)
     cost = _cost(graph)
-    transformer = limit_transformer(program) if limit else None
+    transformer, left_out = None, ""
+    if limit:
+        try:
+            transformer = limit_transformer(program)
+        except WeftError as error:  # too large to compile; the lines are rebuilt all the same
+            left_out = error.what
     limit_cost = None if transformer is None else _Halves(transformer).cost
     rng = random.Random(seed)
     rows: list[ProtocolRow] = []
@@ -209,7 +219,13 @@ def protocol(
         )
     reach = max((max(each.offsets, default=0) for each in program.locals), default=0)
     return ProtocolReport(
-        program.name, cost, limit_cost, _period(graph), max([reach, *needs.values()]), tuple(rows)
+        program.name,
+        cost,
+        limit_cost,
+        _period(graph),
+        max([reach, *needs.values()]),
+        tuple(rows),
+        left_out,
     )
 
 

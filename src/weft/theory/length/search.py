@@ -42,7 +42,7 @@ from weft.crasp.expressions import (
 )
 from weft.crasp.program import CraspProgram, Line
 from weft.errors import WeftError
-from weft.theory.length.word_functions import Word, WordFunction
+from weft.theory.length.word_functions import Word, WordFunction, word_function
 
 MAX_PARTS = 4
 """Booleans that a conjunction or disjunction at the top joins, at most."""
@@ -108,7 +108,7 @@ class SearchResult:
 
 def search(
     alphabet: Sequence[str],
-    accepts: Callable[..., bool],
+    accepts: Callable[..., bool] | WordFunction,
     max_length: int = 12,
     seconds: float = 60.0,
     positions: bool = False,
@@ -141,14 +141,14 @@ def search(
         raise WeftError(f"a search cannot take {seconds} s", remedy="Give more than 0 seconds")
     started = time.monotonic()
     deadline = started + seconds
-    function = WordFunction(accepts, alphabet, boolean=True)
+    function = word_function(accepts, alphabet, boolean=True)
     rng = random.Random(seed)
     symbols = function.alphabet
-    exhaustive = _longest(len(symbols), max_length, MAX_CHECKED)
-    base = list(product(symbols, repeat=_longest(len(symbols), max_length, 300)))
+    exhaustive = longest_length(len(symbols), max_length, MAX_CHECKED)
+    base = list(product(symbols, repeat=longest_length(len(symbols), max_length, 300)))
     length = max(16, 2 * max_length)
-    samples = [*base, *_random_words(rng, symbols, 24, length)]
-    held_out = _random_words(rng, symbols, 200, 2 * length)
+    samples = [*base, *random_words(rng, symbols, 24, length)]
+    held_out = random_words(rng, symbols, 200, 2 * length)
     result = SearchResult(None, "all sizes tried", exhaustive, len(held_out), 0, 0, 0, 0, 0.0)
     for rounds in range(1, 1000):
         enumeration = _Enumeration(symbols, samples, positions, deadline)
@@ -176,7 +176,7 @@ def search(
     return result
 
 
-def _longest(symbols: int, length: int, budget: int) -> int:
+def longest_length(symbols: int, length: int, budget: int) -> int:
     """The longest length, up to a given one, with at most so many words in all; at least 1."""
     total, reached = 1, 0
     while reached < length and (total + symbols ** (reached + 1) <= budget or reached == 0):
@@ -185,21 +185,31 @@ def _longest(symbols: int, length: int, budget: int) -> int:
     return reached
 
 
-def _random_words(
+def random_words(
     rng: random.Random, symbols: tuple[str, ...], count: int, length: int
 ) -> list[Word]:
-    """Random words: half with equal chances of all symbols, half with skewed ones or repeats."""
+    """Random words of up to a length: with equal or skewed chances of symbols, repeats, and runs.
+
+    Runs have one length as a rule, so that counters reach values that short words do not reach.
+    """
     words: list[Word] = []
     for number in range(count):
         long = rng.randint(max(1, length // 2), length)
-        if number % 3 == 0:
+        if number % 4 == 0:
             words.append(tuple(rng.choices(symbols, k=long)))
-        elif number % 3 == 1:
+        elif number % 4 == 1:
             weights = [rng.random() ** 3 + 0.02 for _ in symbols]
             words.append(tuple(rng.choices(symbols, weights, k=long)))
-        else:
+        elif number % 4 == 2:
             block = rng.choices(symbols, k=rng.randint(1, 4))
             words.append(tuple((block * long)[:long]))
+        else:
+            runs = rng.randint(1, max(2, len(symbols)))
+            order = rng.sample(symbols, len(symbols)) if rng.random() < 0.5 else list(symbols)
+            size = max(1, long // runs)
+            sizes = [size + (rng.random() < 0.2) for _ in range(runs)]
+            word = [a for k, size in enumerate(sizes) for a in [order[k % len(order)]] * size]
+            words.append(tuple(word[:length]))
     return words
 
 
@@ -213,7 +223,7 @@ def _first_difference(
     """The shortest word on which the program is wrong, or one of the longer ones; None if none."""
     every = (product(function.alphabet, repeat=length) for length in range(exhaustive + 1))
     for words in [*every, held_out]:
-        for batch in _batches(words):
+        for batch in word_batches(words):
             left = max(1.0, deadline - time.monotonic())
             expected = function.answers(batch, left)
             accepted = run_batch(program, batch).accepted
@@ -223,7 +233,8 @@ def _first_difference(
     return None
 
 
-def _batches(words: Iterable[Word]) -> Iterator[list[Word]]:
+def word_batches(words: Iterable[Word]) -> Iterator[list[Word]]:
+    """Lists of at most `BATCH` words."""
     batch: list[Word] = []
     for word in words:
         batch.append(word)

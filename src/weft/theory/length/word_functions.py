@@ -28,6 +28,21 @@ def shown(word: Sequence[str]) -> str:
     return f"'{('' if all(len(s) == 1 for s in word) else ' ').join(word)}'"
 
 
+def word_function(
+    function: Callable[..., object] | WordFunction,
+    alphabet: Sequence[str],
+    *,
+    boolean: bool = False,
+    seconds: float = 60.0,
+) -> WordFunction:
+    """A function with a memory; one that has a memory already is kept, with what it knows."""
+    if isinstance(function, WordFunction):
+        if function.alphabet != tuple(alphabet):
+            raise WeftError(f"the function is over the alphabet {' '.join(function.alphabet)}")
+        return function
+    return WordFunction(function, alphabet, boolean=boolean, seconds=seconds)
+
+
 class WordFunction:
     """A function of words with a memory: each word is asked about once, a few of them twice.
 
@@ -114,7 +129,7 @@ class WordFunction:
     def _call(self, word: Word) -> Hashable:
         try:
             answer = self._function("".join(word) if self._text else word)
-        except Exception as error:
+        except (Exception, SystemExit) as error:  # in a thread, sys.exit would end without a word
             raise WeftError(
                 f"the function raised {type(error).__name__} for {shown(word)}: {error}",
                 remedy="Give a function that is defined for every word over the alphabet",

@@ -48,7 +48,7 @@ class TextTable:
 
 
 @dataclass(frozen=True)
-class Prediction:
+class MinimalPrediction:
     """Whether training on some inputs determines a program on others, by its minimal program.
 
     `print(prediction)` shows it as sentences and tables.
@@ -227,14 +227,14 @@ InputSet = str | Sequence[str | Sequence[Any]]
 """A split by name (see `weft.theory.minimal.input_splits`), or the inputs themselves."""
 
 
-def predict(
+def predict_minimal(
     program: str | Program | type[Program],
     train: InputSet,
     *tests: InputSet,
     examples: int = 10_000,
     test_examples: int = 1_000,
     **options: Unpack[MinimalOptions],
-) -> Prediction:
+) -> MinimalPrediction:
     """Predict whether training on some inputs determines a program on others.
 
     Args:
@@ -248,11 +248,10 @@ def predict(
             `tries` and `layers` of `minimal_program`.
 
     Example:
-        >>> import weft
-        >>> few = weft.predict("parity-sum", ["0", "1", "11", "111"], ["1011", "11111"])
+        >>> few = predict_minimal("parity-sum", ["0", "1", "11", "111"], ["1011", "11111"])
         >>> few.minimal.count, few.solved, str(few.accuracy["test"])
         (6, False, '50.0% [9.5–90.5] of 2')
-        >>> weft.predict("parity", "parity(length=3):train", "length<=9", examples=99).solved
+        >>> predict_minimal("parity", "parity(length=3):train", "length<=9", examples=99).solved
         True
     """
     name = program if isinstance(program, str) else ""
@@ -264,7 +263,7 @@ def predict(
         unnamed = "test" if number == 1 else f"test {number}"
         test_title, given = _inputs(chosen, name, test, unnamed, test_examples, testing=True)
         outcomes.append((test_title, generalises(minimal, given, layers=options.get("layers"))))
-    return Prediction(name or chosen.name, minimal, title, tuple(outcomes))
+    return MinimalPrediction(name or chosen.name, minimal, title, tuple(outcomes))
 
 
 def _inputs(
