@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
+from functools import lru_cache
 from typing import Any, TypeVar
 
 import numpy as np
@@ -15,6 +16,8 @@ from numpy.typing import NDArray
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 Rows = TypeVar("Rows")
+
+WIDEST_TABLE = 512
 
 
 def taken(value: Rows, chosen: Ints | Bools | slice) -> Rows:
@@ -41,7 +44,15 @@ def _mapped(change: Callable[[list[Any]], Any], values: Sequence[Rows]) -> Rows:
 
 def within(lengths: Ints, width: int) -> Bools:
     """Which of `width` positions lie within each row's length (b l)."""
-    return np.asarray(np.arange(width) < lengths[:, None])
+    if width > WIDEST_TABLE:
+        return np.asarray(np.arange(width) < lengths[:, None])
+    return _prefixes(width).take(lengths, axis=0, mode="clip")
+
+
+@lru_cache(maxsize=64)
+def _prefixes(width: int) -> Bools:
+    """A row for each length up to `width`: looked up several times faster than compared."""
+    return np.tri(width + 1, width, -1, dtype=np.bool_)
 
 
 def turned(values: Ints, lengths: Ints) -> Ints:
@@ -54,12 +65,11 @@ def turned(values: Ints, lengths: Ints) -> Ints:
 
 def placed(width: int, parts: Sequence[tuple[Ints, Ints]]) -> tuple[Ints, Ints]:
     """Concatenate parts within each row, each with its lengths: the rows and their lengths."""
-    rows = np.zeros((len(parts[0][1]), width), dtype=np.int64)
-    ends = np.zeros(len(rows), dtype=np.int64)
-    for values, lengths in parts:
-        row, place = np.nonzero(within(lengths, values.shape[1]))
-        rows[row, place + ends[row]] = values[row, place]
-        ends = ends + lengths
+    values = np.concatenate([values for values, _ in parts], axis=1)
+    kept = np.concatenate([within(lengths, part.shape[1]) for part, lengths in parts], axis=1)
+    ends = np.sum([lengths for _, lengths in parts], axis=0)
+    rows = np.zeros((len(ends), width), dtype=np.int64)
+    rows[within(ends, width)] = values[kept]
     return rows, ends
 
 

@@ -37,6 +37,8 @@ class Pairs:
         axes: b for each axis.
         legal: b l c, for the format `next`: the classes that may stand in place of each token of
             the question, and of the <end> behind it, so l is one more than the question's width.
+        content: b l, what the question is about, if questions can be written in several ways: two
+            with the same content are the same question. None if the tokens say it.
     """
 
     question: Ints
@@ -45,6 +47,12 @@ class Pairs:
     answer_lengths: Ints
     axes: Mapping[str, Ints]
     legal: Bools | None = None
+    content: Ints | None = None
+
+    @property
+    def identity(self) -> Ints:
+        """What identifies each question (b l): its content, or else its tokens."""
+        return self.question if self.content is None else self.content
 
 
 def tagged(pairs: Pairs) -> Batch:

@@ -13,7 +13,6 @@ from weft.errors import WeftError, check_known, unknown_name
 from weft.extensions import available, exists, find, kind_in_file, reference
 from weft.language.user_code import user_code
 from weft.programs import LIBRARY, is_crasp
-from weft.tasks.addition import Addition
 from weft.tasks.algorithmic import (
     BinaryAddition,
     BinaryMajority,
@@ -24,11 +23,19 @@ from weft.tasks.algorithmic import (
     Sorting,
     UniqueCopy,
 )
+from weft.tasks.arithmetic import (
+    Addition,
+    ModularAddition,
+    ModularMultiplication,
+    Multiplication,
+    MultiplyAdd,
+    Subtraction,
+    SumOfThree,
+)
 from weft.tasks.bits import Majority, Parity
 from weft.tasks.dyck import Dyck
 from weft.tasks.formal import FormalLanguage
 from weft.tasks.induction import Induction
-from weft.tasks.modular import ModularAddition
 from weft.tasks.program_output import ProgramOutput, own_parameters
 from weft.tasks.scan import Scan
 from weft.tasks.sequences import Copy, Reverse, Sort
@@ -43,7 +50,12 @@ TASKS: dict[str, type[Task]] = {
         Reverse,
         Sort,
         Addition,
+        Subtraction,
+        Multiplication,
+        SumOfThree,
+        MultiplyAdd,
         ModularAddition,
+        ModularMultiplication,
         Induction,
         Dyck,
         BinaryMajority,

@@ -44,6 +44,7 @@ VALIDATION = "validation"
 """The name of the validation set, beside those of splits."""
 VALIDATED = 0.25
 """The share of the held-out questions in distribution that is for validation, not for tests."""
+DIGITS = tuple("0123456789")
 TRAINING, TESTING, VALIDATING = range(3)  # independent random streams
 
 LAYOUTS: Mapping[Format, Callable[[Pairs], Batch]] = {
@@ -155,9 +156,19 @@ class Task(ABC):
         return file_reference(self) or self.name
 
     @property
+    def digit_tokens(self) -> tuple[int, ...]:
+        """The tokens that are digits of numbers, for abacus positions."""
+        return tuple(n for n, token in enumerate(self.vocabulary) if token in DIGITS)
+
+    @property
     def tested(self) -> tuple[str, ...]:
-        """The splits that have a test set."""
+        """The splits that runs are evaluated on unless they name others."""
         return tuple(self.splits)
+
+    @property
+    def testable(self) -> tuple[str, ...]:
+        """The splits that have a test set."""
+        return self.tested
 
     def batch(self, split: str, seed: int, step: int, size: int) -> Batch:
         """Training examples, the same ones for the same arguments, none of them held out."""
@@ -207,7 +218,7 @@ class Task(ABC):
             rng = np.random.default_rng([stream, _number(split), drawn])
             pairs = self.draw(split, rng, self.chunk)
             pairs = taken(pairs, chosen(pairs))
-            hashes = hashed(pairs.question)
+            hashes = hashed(pairs.identity)
             first = np.sort(np.unique(hashes, return_index=True)[1])
             new = first[~np.isin(hashes[first], seen)]
             distinct.append(taken(pairs, new[: size - len(seen)]))
@@ -221,13 +232,13 @@ class Task(ABC):
         Rare examples (`is_rare`) are all trained on if they are in distribution, and all held out
         otherwise.
         """
-        chosen = in_bucket(hashed(pairs.question), self.held_out)
-        return np.where(self.is_rare(pairs), ~self.is_in_distribution(pairs), chosen)
+        chosen, rare = in_bucket(hashed(pairs.identity), self.held_out), self.is_rare(pairs)
+        return np.where(rare, ~self.is_in_distribution(pairs), chosen) if rare.any() else chosen
 
     def is_validated(self, pairs: Pairs) -> Bools:
         """Which examples (b) are for validation: some of those held out in distribution."""
         held: Bools = self.is_held_out(pairs) & self.is_in_distribution(pairs)
-        return held & in_bucket(rehashed(hashed(pairs.question)), VALIDATED)
+        return held & in_bucket(rehashed(hashed(pairs.identity)), VALIDATED)
 
     def is_tested(self, pairs: Pairs) -> Bools:
         """Which examples (b) are for tests: all that are held out and not for validation."""

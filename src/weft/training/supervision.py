@@ -20,7 +20,6 @@ from weft.training.learner import Learner
 if TYPE_CHECKING:
     from weft.language.program import Program
 
-DIGITS = tuple("0123456789")
 KINDS = {"tag": "encoder", "lm": "decoder", "seq2seq": "encoder-decoder", "next": "decoder"}
 """The kind of model for each task format, unless the config sets `model.kind`."""
 
@@ -126,7 +125,7 @@ def _check_recurrent(config: TrainingConfig) -> None:
 
 def _digits(task: Task) -> tuple[int, ...]:
     """The tokens of a task that are digits, for abacus positions."""
-    digits = tuple(n for n, token in enumerate(task.vocabulary) if token in DIGITS)
+    digits = task.digit_tokens
     if not digits:
         refuse(
             f"abacus encodes the places of digits, and {task.name} has no digits",

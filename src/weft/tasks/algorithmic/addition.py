@@ -7,8 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from weft.tasks.addition import added
 from weft.tasks.algorithmic.protocol import FIRST, LengthTask
+from weft.tasks.arithmetic.digits import added
 from weft.tasks.arrays import Bools, Ints, constant, placed, turned, within
 from weft.tasks.bits import RARE
 from weft.tasks.formats import START, Pairs

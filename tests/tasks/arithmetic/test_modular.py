@@ -41,3 +41,23 @@ def test_a_modular_question_ends_with_its_mark() -> None:
         assert (batch.targets[row] >= 0).tolist() == [False, False, False, True]
     sums = batch.axes["a"] + batch.axes["b"]
     assert (batch.axes["wraps"] == (sums >= 7)).all()
+
+
+def test_pairs_are_those_of_earlier_versions() -> None:
+    """Computed when numbers were always tokens, so finished runs keep their meaning."""
+    made = task("modular-addition", modulus=31)
+    drawn = [made.test_set(split, 100).content_hash[:12] for split in made.splits]
+    assert drawn == ["3978d897e282", "2317930b1bdc", "935ebea41707"]
+    assert made.batch("train", 1, 2, 100).content_hash[:12] == "5518497f0e97"
+    assert made.validation_set(100).content_hash[:12] == "37c5560774c5"
+
+
+def test_modular_products_are_right() -> None:
+    made = task("modular-multiplication", modulus=11)
+    questions = set()
+    for split in ("train", "mirrored", "unseen"):
+        for question, answer in made.examples(made.test_set(split, 121)):
+            a, sign, b = question
+            assert (sign, answer) == ("*", (str(int(a) * int(b) % 11),))
+            questions.add(question)
+    assert len(questions) > 30

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 import weft
 from weft.tasks import task
-from weft.tasks.addition import added, chain
+from weft.tasks.arithmetic import Addition
+from weft.tasks.arithmetic.digits import added, chain
 
 ORDERS = ["plain", "reversed", "reversed-answer"]
 
@@ -87,6 +88,41 @@ def test_digits_add_as_python_adds(pairs: list[tuple[int, int]]) -> None:
         assert int("".join(map(str, total[row, ::-1]))) == left + right
         runs = "".join("1" if carry else " " for carry in carried[row]).split()
         assert chain(carried)[row] == max(map(len, runs), default=0)
+
+
+DRAWN = {
+    "plain": ("8f06b5000388 5c075b88efb1 e6c598db8dda 8343e75da5e5 e4384d4dcc47 0d864aafdf03",
+              "df2b5fc6122a"),
+    "reversed": ("7e1501fa9d99 0b4569b9dc77 e8173d7aa56e 86d72e0742fd 674d299fedcf 40b453140b2f",
+                 "a1537b78bd98"),
+    "reversed-answer": ("047d4908664d d9297129df94 e33174e51f5a a48d0ea95030 686be4b98454 "
+                        "d2ae47fbdca9", "963911d6dd77"),
+}  # fmt: skip
+"""Hashes of a batch and of a test set of each split, and of the validation set."""
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_examples_are_those_of_earlier_versions(order: str) -> None:
+    """Computed when addition had an order alone, so finished runs keep their meaning."""
+    form = "seq2seq" if order == "plain" else "lm"
+    made = task("addition", order=order, format=form, digits=4, longer=9)
+    assert made.tested == ("train", "longer", "carries")
+    drawn = [
+        batch.content_hash[:12]
+        for split in made.tested
+        for batch in (made.batch(split, 1, 2, 100), made.test_set(split, 100))
+    ]
+    assert (" ".join(drawn), made.validation_set(100).content_hash[:12]) == DRAWN[order]
+
+
+def test_order_is_short_for_the_two_reversals() -> None:
+    for order, operands, result in [
+        ("plain", False, False), ("reversed", True, True), ("reversed-answer", False, True),
+    ]:  # fmt: skip
+        short = task("addition", order=order)
+        long = task("addition", reverse_operands=operands, reverse_result=result)
+        made = [isinstance(one, Addition) and one.examples_of([(57, 8)]) for one in (short, long)]
+        assert made[0].content_hash == made[1].content_hash  # type: ignore[union-attr]
 
 
 def test_the_library_agrees() -> None:

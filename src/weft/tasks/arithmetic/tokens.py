@@ -1,4 +1,4 @@
-"""Modular addition from a subset of all pairs (Power et al., 2022, on grokking)."""
+"""Modular operations with one token per number, from a subset of all pairs (Power et al., 2022)."""
 
 from __future__ import annotations
 
@@ -9,18 +9,20 @@ from typing import ClassVar
 
 import numpy as np
 
+from weft.errors import WeftError
+from weft.tasks.arithmetic.operations import ADD, Operation
 from weft.tasks.arrays import Bools, Ints
 from weft.tasks.batch import Batch
 from weft.tasks.formats import MARK, Format, Pairs, concluded
 from weft.tasks.hashing import hashed, in_bucket
-from weft.tasks.task import TRAIN, Split, Task, check_ascending
+from weft.tasks.task import TRAIN, Split, Task
 
-ZERO = 4  # the token "0"; the other numbers and the plus follow
+ZERO = 4  # the token "0"; the other numbers and the sign follow
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModularAddition(Task):
-    """The sum of two numbers modulo a third: `3 + 5 =` is `1` modulo 7. Each number is one token.
+class NumberTokens(Task):
+    """A modular operation on two numbers below the modulus, each of them one token.
 
     The test set of `train` is every pair that is held out and not for validation. Among these,
     `mirrored` are the pairs whose mirror image b + a is in training, so that commutativity solves
@@ -28,20 +30,21 @@ class ModularAddition(Task):
 
     Attributes:
         modulus: the modulus.
+        operation: addition or multiplication.
     """
 
     name: ClassVar[str] = "modular-addition"
     formats: ClassVar[tuple[Format, ...]] = ("lm",)
-    held_out: float = 0.5
-    modulus: int = 97
+    modulus: int
+    operation: Operation = ADD
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_ascending(self, ("modulus", 2))
+    def error(self, what: str, remedy: str) -> WeftError:
+        subject = f"task modular-{self.operation.name}"
+        return WeftError(what, subject=subject, remedy=remedy)
 
     @property
     def symbols(self) -> tuple[str, ...]:
-        return (*map(str, range(self.modulus)), "+")
+        return (*map(str, range(self.modulus)), *self.operation.signs)
 
     @cached_property
     def splits(self) -> Mapping[str, Split]:
@@ -75,20 +78,20 @@ class ModularAddition(Task):
         return held.reshape(self.modulus, self.modulus)
 
     def _question(self, a: Ints, b: Ints) -> Ints:
-        plus, mark = np.full_like(a, ZERO + self.modulus), np.full_like(a, MARK)
-        return np.stack([a + ZERO, plus, b + ZERO, mark], axis=1)
+        sign, mark = np.full_like(a, ZERO + self.modulus), np.full_like(a, MARK)
+        return np.stack([a + ZERO, sign, b + ZERO, mark], axis=1)
 
     def _pairs(self, a: Ints, b: Ints) -> Pairs:
-        wraps = a + b >= self.modulus
+        result = self.operation.exact(a, b)
         return Pairs(
             question=self._question(a, b),
             question_lengths=np.full_like(a, 4),
-            answer=(a + b - self.modulus * wraps + ZERO)[:, None],
+            answer=np.asarray(result % self.modulus + ZERO)[:, None],
             answer_lengths=np.ones_like(a),
             axes={
                 "a": a,
                 "b": b,
-                "wraps": wraps.astype(np.int64),
+                "wraps": np.asarray(result >= self.modulus).astype(np.int64),
                 "mirrored": (~self._held[b, a]).astype(np.int64),
             },
         )
@@ -98,4 +101,4 @@ class ModularAddition(Task):
 
     def reference(self, tokens: tuple[str, ...]) -> tuple[str, ...]:
         a, _, b = tokens
-        return (str((int(a) + int(b)) % self.modulus),)
+        return (str(self.operation.exact(int(a), int(b)) % self.modulus),)
