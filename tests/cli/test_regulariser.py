@@ -31,3 +31,23 @@ def test_bad_input_is_one_line(arguments: list[str]) -> None:
     done = execute(["regulariser", *arguments])
     assert done.code == 2
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_every_term_of_a_trained_run_is_shown(tmp_path: Path) -> None:
+    settings = [
+        "steps=2", "batch=4", "evaluation.size=4", "parameters.length=6", "parameters.longer=9",
+        "parameters.longest=12", "model.layers=2", "model.heads=2", "model.width=8",
+        "model.hidden=8", "model.position=learned", "model.positions=15",
+    ]  # fmt: skip
+    done = execute(["train", "binary-majority", *settings, "--device", "cpu"], tmp_path)
+    assert done.code == 0, done.stderr
+    [run] = (tmp_path / "runs").iterdir()
+    shown = execute(["regulariser", run.name[:6]], tmp_path).stdout
+    values = json.loads(execute(["regulariser", f"runs/{run.name}", "--json"], tmp_path).stdout)
+    terms = ("layers", "heads", "precision", "rank", "norm", "position norm", "position", "R")
+    for term in terms:
+        key = "total" if term == "R" else term.replace(" ", "_")
+        assert any(line.startswith(f"{term}  ") for line in shown.splitlines()), term
+        assert values[key] is not None
+    parts = [term.replace(" ", "_") for term in terms[:-1]]
+    assert values["total"] == pytest.approx(sum(values[part] for part in parts))

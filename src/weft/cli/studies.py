@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from weft.cli.deadline import deadline
 from weft.cli.options import (
     Device,
     Jobs,
@@ -20,12 +22,13 @@ from weft.cli.options import (
     print_full_width,
     print_json,
 )
-from weft.errors import WeftError
+from weft.errors import WeftError, check_known
+from weft.files import output_file
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from weft.studies import Study
+    from weft.studies import Experiment, Study
     from weft.studies.results import Results
     from weft.training.launch.executor import Executor
     from weft.training.launch.sweep import Cell
@@ -35,6 +38,12 @@ MAX_LABEL = 30
 
 MAX_STACK = 4096
 """Models in a stack."""
+MAX_KEPT = 1000
+MOST_SEEDS = 4
+"""With --keep N and without --seeds, up to this many times N seeds are tried."""
+SCORES = "scores"
+"""In place of a study's name: how good the predictors are."""
+RESUME = "the same command resumes the runs"
 
 Devices = Annotated[
     str,
@@ -216,9 +225,46 @@ def study_command(
     executor: ExecutorName = "",
     stack: Stack = 0,
     runs: Runs = Path("runs"),
+    seeds: Annotated[
+        str,
+        typer.Option(
+            "--seeds", metavar="N|A-B", help="Seeds 0 to N - 1, or A to B; else the scale's own."
+        ),
+    ] = "",
+    minutes: Annotated[
+        float | None,
+        typer.Option(
+            "--minutes", min=0, help="Stop after this time; the same command resumes the runs."
+        ),
+    ] = None,
     report: Annotated[
         bool, typer.Option("--report", help="Show the results so far; train nothing.")
     ] = False,
+    records: Annotated[
+        Path | None,
+        typer.Option("--records", metavar="FILE", help="Write the results of all runs as JSON."),
+    ] = None,
+    stored: Annotated[
+        list[Path] | None,
+        typer.Option("--from", metavar="FILE", help="Report these records, merged; train nothing."),
+    ] = None,
+    keep: Annotated[
+        int,
+        typer.Option(
+            "--keep",
+            min=0,
+            max=MAX_KEPT,
+            metavar="N",
+            help="Train seeds until N of each row fit in distribution, and average these.",
+        ),
+    ] = 0,
+    sweep: Annotated[
+        bool, typer.Option("--sweep", help="Train the paper's grid of models for every row.")
+    ] = False,
+    models: Annotated[
+        Path | None,
+        typer.Option("--models", metavar="FILE", help="Take the best models of a --sweep."),
+    ] = None,
     out: Out = None,
     json: Json = False,
 ) -> None:
@@ -235,30 +281,128 @@ def study_command(
       weft study scan --only length --only 2 --only 6 --device cuda
 
       weft study scan --only mcd1 --set parameters.folder=~/scan --report
+
+      weft study crasp-formal --device cuda --stack 16 --minutes 9 --records formal.json
+
+      weft study scores --from formal.json --out results
     """
     if not name:
         _list_studies(json)
         return
-    from weft.studies import study
+    if name == SCORES:
+        _scores(stored or [], out, json)
+        return
+    from weft.cli.length_studies import LengthOptions, prepared, run_length_study
+    from weft.studies import EXPERIMENTS, LENGTH_STUDIES, STUDIES, study
     from weft.studies.report import write_report
     from weft.studies.results import collect
     from weft.training.callbacks import GOOD
 
+    check_known(name, (*STUDIES, *EXPERIMENTS), f"there is no study '{name}'")
     check_places(runs, device, out)
-    chosen = study(name).only(only or [])
+    if records is not None:
+        output_file(records, option="--records")
+    if name in EXPERIMENTS:
+        from weft.cli.experiments import ExperimentOptions, experiment_of, run_experiment
+        from weft.studies.experiment import Execution
+
+        if sweep or models or keep or records or stored:
+            raise WeftError(
+                f"the study {name} has no --sweep, --models, --keep, --records and --from",
+                remedy="--out writes its values as JSON",
+            )
+        values = dict(_setting(text) for text in changes or [])
+        trained_by = _executor(executor, jobs, devices or device)
+        complete = run_experiment(
+            experiment_of(name, only or [], _seed_range(seeds) if seeds else None),
+            Execution(
+                runs=runs,
+                device=device,
+                given=values,
+                train=lambda cells: _train(cells, name, runs, trained_by, json, stack, device),
+            ),
+            ExperimentOptions(
+                scale=scale,
+                report_only=report,
+                out=out,
+                json=json,
+                command=_study_command(name, scale, only or [], values, jobs, device, stack, seeds),
+            ),
+            deadline(minutes),
+        )
+        if not complete:
+            raise typer.Exit(1)
+        return
+    chosen = study(name)
+    length_study = name in [each.name for each in LENGTH_STUDIES]
+    if not length_study and (sweep or models or keep or records or stored):
+        raise WeftError(
+            f"the study {name} has no --sweep, --models, --keep, --records and --from",
+            remedy=f"They are for {', '.join(each.name for each in LENGTH_STUDIES)}",
+        )
+    if seeds:
+        chosen = chosen.with_seeds(*_seed_range(seeds))
+    elif keep:
+        chosen = chosen.with_seeds(0, MOST_SEEDS * keep)
     values = dict(_setting(text) for text in changes or [])
+    trained_by = _executor(executor, jobs, devices or device)
+    words = _study_command(
+        name, scale, only or [], values, jobs, device, stack, seeds, keep, sweep, models
+    )
+    if length_study:
+        chosen = prepared(chosen, sweep=sweep, models=models).only(only or [])
+        complete = run_length_study(
+            chosen,
+            LengthOptions(
+                scale=scale,
+                runs=runs,
+                values=values,
+                command=words,
+                keep=keep,
+                minutes=minutes,
+                report=report,
+                stored=tuple(stored or ()),
+                records=records,
+                out=out,
+                json=json,
+            ),
+            lambda cells: _train(cells, chosen.name, runs, trained_by, json, stack, device),
+        )
+        if not complete:
+            raise typer.Exit(1)
+        return
+    chosen = chosen.only(only or [])
+    late = False
     if not report:
         cells = [cell for _, cell in chosen.cells(scale, values)]
-        trained_by = _executor(executor, jobs, devices or device)
-        _train(cells, chosen.name, runs, trained_by, json, stack, device)
-    command = _study_command(name, scale, only or [], values, jobs, device, stack)
-    results = collect(chosen, scale, runs, command, values)
+        with deadline(minutes) as over:
+            try:
+                _train(cells, chosen.name, runs, trained_by, json, stack, device)
+            except KeyboardInterrupt:
+                if not over.is_set():
+                    raise
+                late = True
+                print(f"stopped after {minutes:g} minutes; {RESUME}", file=sys.stderr)
+    results = collect(chosen, scale, runs, words, values)
     _print_study(chosen, results, json)
     for path in write_report(chosen, results, out) if out is not None else []:
         print(f"wrote {path}", file=sys.stderr)
     statuses = [status for line in results.lines for status in line.statuses]
-    if not report and any(status not in GOOD for status in statuses):
+    if not report and not late and any(status not in GOOD for status in statuses):
         raise typer.Exit(1)
+
+
+def _seed_range(text: str) -> tuple[int, int]:
+    """The first seed and how many there are, of `5` or `3-7`."""
+    first, dash, last = text.partition("-")
+    if not first.isdecimal() or (dash and not last.isdecimal()):
+        raise WeftError(
+            f"'{text}' is not a range of seeds", remedy="Write --seeds 5 or --seeds 3-7"
+        )
+    start, end = (int(first), int(last)) if dash else (0, int(first) - 1)
+    if end < start:
+        raise WeftError(f"there are no seeds in '{text}'", remedy="Write --seeds 5 or --seeds 3-7")
+    return start, end - start + 1
 
 
 def _setting(text: str) -> tuple[str, str]:
@@ -276,21 +420,42 @@ def _study_command(
     jobs: int,
     device: str,
     stack: int = 0,
+    seeds: str = "",
+    keep: int = 0,
+    sweep: bool = False,
+    models: Path | None = None,
 ) -> str:
     """The command that repeats the study; the user's folders are left for others to fill in."""
-    words = ["weft study", name, f"--scale {scale}", *(f"--only {label}" for label in only)]
+    words = ["weft study", name, f"--scale {scale}", *_only(only)]
     for key, value in values.items():
         words.append(f"--set {key}={'FOLDER' if key.endswith('folder') else value}")
+    words += [f"--seeds {seeds}"] if seeds else []
+    words += [f"--keep {keep}"] if keep else []
+    words += ["--sweep"] if sweep else []
+    words += [f"--models {models.name}"] if models else []
     words += [f"--device {device}"] if device != "auto" else []
     words += [f"--stack {stack}"] if stack else []
     return " ".join([*words, *([f"--jobs {jobs}"] if jobs != 1 else [])])
 
 
+def _only(labels: list[str]) -> list[str]:
+    return [f"--only {shlex.quote(label)}" for label in labels]
+
+
+def _scores(stored: list[Path], out: Path | None, json: bool) -> None:
+    """Print how often predictions came true, and write the page."""
+    from weft.cli.length_studies import print_scores
+    from weft.studies.length.records import load_records
+
+    print_scores([load_records(path) for path in stored], out, json)
+
+
 def _list_studies(json: bool) -> None:
-    from weft.studies import STUDIES
+    from weft.studies import EXPERIMENTS, STUDIES
 
     keys = ("name", "title", "source", "rows")
-    rows = [(s.name, s.title, s.source, len(s.rows)) for s in STUDIES.values()]
+    every: list[Study | Experiment] = [*STUDIES.values(), *EXPERIMENTS.values()]
+    rows = [(s.name, s.title, s.source, len(s.rows)) for s in every]
     if json:
         print_json([dict(zip(keys, row, strict=True)) for row in rows])
         return

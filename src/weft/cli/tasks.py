@@ -67,8 +67,9 @@ def _list(json: bool) -> None:
         print_json([{"name": name, "summary": summary} for name, summary in summaries.items()])
         return
     console = new_console()
+    width = max(map(len, summaries)) + 2
     for name, summary in summaries.items():
-        console.print(f"{name:<22}{summary}", soft_wrap=True)
+        console.print(f"{name:<{width}}{summary}", soft_wrap=True)
     console.print("\nA program's name is a task, too: see weft list.")
 
 
@@ -108,9 +109,10 @@ def _show(shown: dict[str, Any]) -> None:
         if shown[word]:
             console.print(f"{word:<12}{', '.join(shown[word])}", soft_wrap=True)
     console.print("\nparameters", style="bold")
+    width = max(13, *map(len, shown["parameters"]))
     for name, one in shown["parameters"].items():
         value = one["value"] if one["value"] != "" else '""'
-        console.print(f"  {name:<13} {value!s:<13} {one['meaning']}", soft_wrap=True)
+        console.print(f"  {name:<{width}} {value!s:<13} {one['meaning']}", soft_wrap=True)
     for split, description in shown["splits"].items():
         console.print(f"\n{split}: {description}", style="bold", soft_wrap=True)
         for example in shown["examples"][split]:

@@ -1,5 +1,7 @@
 """Studies: many runs compared.
 
+length         length generalisation beside the predictions of C-RASP
+experiment     studies whose results are more than the accuracies of runs
 study          a paper's table as a grid of runs, with our results beside the paper's
 verdict        what a program expresses, what theory predicts and what training learned
 explain        what the model of one run has learned
@@ -10,17 +12,38 @@ plotting       the style and palette of all figures
 from __future__ import annotations
 
 from weft.errors import check_known
+from weft.studies.experiment import Experiment
 from weft.studies.explanation import RuleExplanation, explain, extract_rules
+from weft.studies.length.algorithmic import CRASP_ALGORITHMIC
+from weft.studies.length.disputed import CRASP_DISPUTED
+from weft.studies.length.formal import CRASP_FORMAL
+from weft.studies.length.inference import INFERENCE
+from weft.studies.length.position_terms import POSITION_TERMS
+from weft.studies.length.variations import CRASP_ENCODINGS, CRASP_OFFSETS, CRASP_PENALTY
 from weft.studies.parity import PARITY
 from weft.studies.scan import SCAN
 from weft.studies.study import Picture, Row, Scale, Study
 from weft.studies.verdicts.stages import Stage
 from weft.studies.verdicts.verdict import Verdict, verdict
 
-STUDIES = {study_.name: study_ for study_ in (PARITY, SCAN)}
+LENGTH_STUDIES = (
+    CRASP_ALGORITHMIC,
+    CRASP_FORMAL,
+    CRASP_DISPUTED,
+    CRASP_PENALTY,
+    CRASP_ENCODINGS,
+    CRASP_OFFSETS,
+)
+"""Studies of length generalisation, whose reports are made from records."""
+STUDIES = {study_.name: study_ for study_ in (PARITY, SCAN, *LENGTH_STUDIES)}
+EXPERIMENTS: dict[str, Experiment] = {each.name: each for each in (POSITION_TERMS, INFERENCE)}
+"""Studies that compute their own cells."""
 
 __all__ = [
+    "EXPERIMENTS",
+    "LENGTH_STUDIES",
     "STUDIES",
+    "Experiment",
     "Picture",
     "Row",
     "RuleExplanation",

@@ -120,7 +120,11 @@ def style() -> Iterator[None]:
 
 
 def panels(
-    count: int, *, columns: int = COLUMNS, size: tuple[float, float] = PANEL
+    count: int,
+    *,
+    columns: int = COLUMNS,
+    size: tuple[float, float] = PANEL,
+    share_y: bool = True,
 ) -> tuple[Figure, list[Axes]]:
     """A figure with panels in a grid that share their axes.
 
@@ -128,6 +132,7 @@ def panels(
         count: how many panels.
         columns: how many side by side.
         size: of one panel, in inches.
+        share_y: whether they share their vertical axis, too.
     """
     from matplotlib.figure import Figure
 
@@ -135,7 +140,8 @@ def panels(
     rows = math.ceil(count / columns)
     width = max(size[0] * columns + 0.5, 3.4)
     figure = Figure(figsize=(width, size[1] * rows + LABELS), layout="constrained")
-    grid = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True).flatten()
+    axes = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=share_y)
+    grid = axes.flatten()
     used = list(grid[:count])
     for unused in grid[count:]:
         unused.set_visible(False)
@@ -226,6 +232,7 @@ def add_legend(
     looks: Mapping[str, Look],
     *,
     lines: bool = True,
+    intervals: bool = True,
     training: bool = False,
     reference: str = "",
     reference_line: str = "",
@@ -236,6 +243,7 @@ def add_legend(
         figure: the figure.
         looks: by the name of each method.
         lines: whether methods are drawn as lines, rather than as points.
+        intervals: whether intervals are drawn.
         training: whether the training range is shaded.
         reference: the source of figures that are drawn as bars across.
         reference_line: the source of figures that are drawn as thin lines.
@@ -253,9 +261,9 @@ def add_legend(
         handles.append(Line2D([], [], linestyle="none", label=reference, **REFERENCE_MARKER))
     if reference_line:
         handles.append(Line2D([], [], color="#444444", linewidth=0.8, label=reference_line))
-    if lines:
+    if intervals and lines:
         handles.append(Patch(color="#888888", alpha=BAND_OPACITY, label="95% interval"))
-    else:
+    elif intervals:
         handles.append(Line2D([], [], color="#888888", linewidth=1.2, label="95% interval"))
     if training:
         handles.append(Patch(color=TRAINING_COLOUR, label="training range"))

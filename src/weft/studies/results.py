@@ -143,12 +143,13 @@ def collect(
         scale=scale,
         command=command,
         commits=tuple(sorted({str(place["commit"]) for place in places if place["commit"]})),
-        machines=tuple(sorted({_machine(place) for place in places})),
+        machines=tuple(sorted({machine(place) for place in places})),
         lines=tuple(_collected(study, row, several) for row, several in rows.values()),
     )
 
 
-def _machine(place: Mapping[str, Any]) -> str:
+def machine(place: Mapping[str, Any]) -> str:
+    """The machine of an environment, in words."""
     return f"{place['device']}, Python {place['python']}, torch {place['torch']}"
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, Protocol, TypeVar
 
 from weft.config import override
 from weft.errors import check_known
@@ -22,6 +22,7 @@ from weft.training.config import TrainingConfig
 from weft.training.launch.sweep import Cell
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
+LabelledRow = TypeVar("LabelledRow", bound="Labelled")
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,7 @@ class Scale:
         description: in words, for the report.
         changes: the settings that all runs share.
         seeds: how many runs each row has.
+        first_seed: the smallest seed.
         adapt: further settings of single rows, by their labels joined by spaces.
     """
 
@@ -54,6 +56,7 @@ class Scale:
     changes: Mapping[str, Any]
     seeds: int = 1
     adapt: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    first_seed: int = 0
 
 
 @dataclass(frozen=True)
@@ -144,7 +147,7 @@ class Study:
         return [
             (row, self._cell(row, chosen, seed, given))
             for row in self.rows
-            for seed in range(chosen.seeds)
+            for seed in range(chosen.first_seed, chosen.first_seed + chosen.seeds)
         ]
 
     def _cell(self, row: Row, scale: Scale, seed: int, given: Mapping[str, Any]) -> Cell:
@@ -152,22 +155,57 @@ class Study:
         changes = {**scale.changes, **varied, **given}
         return Cell(varied, override(TrainingConfig(task=self.task), changes))
 
+    def with_seeds(self, first: int, count: int) -> Study:
+        """The study with these seeds in every scale.
+
+        Example:
+            >>> from weft.studies import study
+            >>> few = study("parity").with_seeds(3, 2)
+            >>> [cell.config.seed for _, cell in few.cells("small")][:4]
+            [3, 4, 3, 4]
+        """
+        return replace(self, scales=reseeded(self.scales, first, count))
+
     def only(self, wanted: Sequence[str]) -> Study:
         """The study with only the rows that have these labels; all rows if none are given."""
-        known = sorted({label for row in self.rows for label in row.labels})
-        for label in wanted:
-            check_known(label, known, f"no row of {self.name} has the label '{label}'")
-        places = {label: _place(self, label) for label in wanted}
-        kept = [row for row in self.rows if _has(row, places)]
-        return replace(self, rows=tuple(kept))
+        return replace(self, rows=rows_with(self.rows, wanted, self.name))
 
 
-def _place(study: Study, label: str) -> int:
+def reseeded(scales: Mapping[str, Scale], first: int, count: int) -> dict[str, Scale]:
+    """The scales with `count` seeds, from `first` on."""
+    return {name: replace(scale, first_seed=first, seeds=count) for name, scale in scales.items()}
+
+
+class Labelled(Protocol):
+    """A row of a table that has labels, one per column."""
+
+    @property
+    def labels(self) -> tuple[str, ...]: ...
+
+
+def rows_with(
+    rows: Sequence[LabelledRow], wanted: Sequence[str], name: str
+) -> tuple[LabelledRow, ...]:
+    """The rows that have these labels; all rows if none are given.
+
+    Several labels of one column select the rows with any of them.
+
+    Args:
+        rows: the rows of a study.
+        wanted: the labels.
+        name: the name of the study, for messages.
+    """
+    known = sorted({label for row in rows for label in row.labels})
+    for label in wanted:
+        check_known(label, known, f"no row of {name} has the label '{label}'")
+    columns = {label: _column(rows, label) for label in wanted}
+    return tuple(
+        row
+        for row in rows
+        if all(row.labels[column] in columns for column in set(columns.values()))
+    )
+
+
+def _column(rows: Sequence[Labelled], label: str) -> int:
     """The index of the column that has a label."""
-    rows = (row.labels for row in study.rows)
-    return next(labels.index(label) for labels in rows if label in labels)
-
-
-def _has(row: Row, places: Mapping[str, int]) -> bool:
-    """Whether the row has one of the labels in every column that they belong to."""
-    return all(row.labels[place] in places for place in set(places.values()))
+    return next(row.labels.index(label) for row in rows if label in row.labels)
