@@ -112,7 +112,7 @@ def test_trivial_languages_are_said_as_such(accepted: bool) -> None:
 def test_a_bounded_counter_is_not_taken_for_a_counter() -> None:
     """Dyck-1 to length 8 and empty beyond: not Dyck-1, and too large an automaton."""
     none, absolute = predict_function(
-        lambda word: len(word) <= 8 and balanced(word), "()", seconds=2
+        lambda word: len(word) <= 8 and balanced(word), "()", seconds=0.5
     )
     for answer in (none, absolute):
         if answer.verdict == "yes":
@@ -123,13 +123,13 @@ def test_a_bounded_counter_is_not_taken_for_a_counter() -> None:
 
 def test_parity_that_ends_is_not_taken_for_parity() -> None:
     pair = predict_function(
-        lambda word: len(word) > 20 or word.count("1") % 2 == 0, "01", seconds=1
+        lambda word: len(word) > 20 or word.count("1") % 2 == 0, "01", seconds=0.5
     )
     assert "no" not in verdicts(pair)
 
 
 def test_palindromes_that_end_are_not_refuted() -> None:
-    pair = predict_function(lambda word: len(word) > 20 or palindrome(word), "ab", seconds=1)
+    pair = predict_function(lambda word: len(word) > 20 or palindrome(word), "ab", seconds=0.5)
     assert "no" not in verdicts(pair)
 
 
@@ -137,7 +137,7 @@ def test_a_counter_that_wraps_late_is_not_taken_for_a_counter() -> None:
     def accepts(word: str) -> bool:
         return (word.count("a") - word.count("b")) % 21 == 0
 
-    pair = predict_function(accepts, "ab", max_length=10, seconds=2)
+    pair = predict_function(accepts, "ab", max_length=10, seconds=0.5)
     assert "yes" not in verdicts(pair)
 
 
@@ -171,7 +171,7 @@ def test_functions_that_misbehave_are_errors() -> None:
         (slow, "still at"),
     ]:
         with pytest.raises(WeftError, match=message):
-            predict_function(function, "ab", seconds=0.2)
+            predict_function(function, "ab", patience=0.2)
     for alphabet in ("", "aa"):
         with pytest.raises(WeftError, match="alphabet"):
             predict_function(palindrome, alphabet)

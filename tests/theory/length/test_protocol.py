@@ -66,10 +66,7 @@ def test_a_wrong_message_is_noticed() -> None:
 def test_programs_that_are_too_large_are_rebuilt_line_by_line() -> None:
     large = parse("""
         alphabet a b
-        c := # Q_a
-        accept := min(c, # Q_b, # (previous Q_a), # (previous Q_b), # (MOD(3, 1)), # (MOD(5, 2)))
-          + max(c, # Q_b, # (previous Q_b), # (MOD(7, 1)), # (MOD(11, 2)), # (MOD(13, 3)))
-          + min(c - # Q_b, # (MOD(7, 2)), # (MOD(11, 5)), # (MOD(13, 1)), # (previous Q_a)) < 9
+        accept := # Q_a < # Q_b and not exists[j <= i, j == i - 5000] Q_a(j)
     """)
     report = protocol(large, lengths=(8, 16), words=1)
     assert report.exact

@@ -11,6 +11,7 @@ import pytest
 from weft.crasp import run
 from weft.errors import WeftError
 from weft.theory.length.search import search
+from weft.theory.length.word_functions import WordFunction
 
 
 def balanced(word: str) -> bool:
@@ -54,6 +55,18 @@ def test_no_program_is_not_a_no() -> None:
     assert not result.found
     assert "not a no" in str(result)
     assert time.monotonic() - started < 10
+
+
+def test_a_slow_function_is_out_of_time_and_not_an_error() -> None:
+    def slow(word: str) -> bool:
+        time.sleep(0.0005)
+        return word.count("1") > word.count("0")
+
+    asked = WordFunction(slow, "01", boolean=True, seconds=60)
+    asked.answers([w for n in range(8) for w in itertools.product("01", repeat=n)])
+    result = search("01", asked, 13, 0.05)
+    assert result.program is None
+    assert result.outcome == "out of time"
 
 
 def test_without_positions_there_is_no_residue() -> None:

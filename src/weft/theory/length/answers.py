@@ -19,7 +19,8 @@ Support = Literal["proved", "theorem", "checked", "none"]
 
 proved   a certificate that `weft predict --check` verifies without the predictor
 theorem  a written argument in docs/length-theory.md, with tests of its premises
-checked  a program that agrees with the question on all words up to a stated length
+checked  agreement on words up to a stated length: with a program, with an automaton that was
+         learned from answers, or with a language that communication refutes
 none     nothing: the answer is unknown
 """
 

@@ -21,8 +21,9 @@ from weft.theory.length.answers import Answer, Positions
 from weft.theory.length.communication import FAMILIES, FoolingFamily, communication
 from weft.theory.length.learning import Learned, learn
 from weft.theory.length.regular import predict_language
-from weft.theory.length.search import SearchResult, longest_length, random_words, search
+from weft.theory.length.search import SearchResult, search
 from weft.theory.length.word_functions import WordFunction, shown
+from weft.theory.length.word_samples import longest_length, random_words
 
 MAX_LENGTH = 12
 COMPARED = 20_000
@@ -43,6 +44,7 @@ def predict_function(
     *,
     max_length: int = MAX_LENGTH,
     seconds: float = 60.0,
+    patience: float = 30.0,
     seed: int = 0,
 ) -> tuple[Answer, Answer]:
     """Predict length generalisation on the language of a function, without and with positions.
@@ -52,7 +54,8 @@ def predict_function(
             character, otherwise a tuple of symbols.
         alphabet: the symbols; they are part of the question.
         max_length: all words up to this length are compared, if there are at most `COMPARED`.
-        seconds: how long the search for a program may take, and the function for a batch of words.
+        seconds: how long the search for a program may take.
+        patience: how many seconds the function may take for one batch of words.
         seed: of random words.
 
     Returns:
@@ -71,7 +74,7 @@ def predict_function(
         raise WeftError(f"the length cannot be {max_length}", remedy="Give at least 1")
     if seconds <= 0:
         raise WeftError(f"a search cannot take {seconds} s", remedy="Give more than 0 seconds")
-    asked = WordFunction(function, alphabet, boolean=True, seconds=seconds)
+    asked = WordFunction(function, alphabet, boolean=True, seconds=patience)
 
     def find(positions: bool) -> SearchResult:
         return search(asked.alphabet, asked, max_length, seconds / 2, positions, seed=seed)
@@ -85,7 +88,7 @@ def predict_function(
     plain = find(False)
     if plain.program is not None:
         return _yes("none", plain), _yes("absolute", plain)
-    evidence = _evidence(asked, learned, seconds)
+    evidence = _evidence(asked, learned)
     none = replace(_unknown(plain, evidence), positions="none")
     richer = find(True)
     return none, _yes("absolute", richer) if richer.program else _unknown(richer, evidence)
@@ -241,7 +244,7 @@ def _unknown(result: SearchResult, evidence: Sequence[str]) -> Answer:
     )
 
 
-def _evidence(asked: WordFunction, learned: Learned, seconds: float) -> tuple[str, ...]:
+def _evidence(asked: WordFunction, learned: Learned) -> tuple[str, ...]:
     """What learning and communication say of a function for which nothing was found."""
     lines = []
     if learned.dfa is not None:
@@ -252,7 +255,7 @@ def _evidence(asked: WordFunction, learned: Learned, seconds: float) -> tuple[st
         )
     halves = longest_length(len(asked.alphabet), 2 * TABLE_LENGTH, COMPARED) // 2
     length = min(TABLE_LENGTH, max(1, halves))
-    found = communication(asked, asked.alphabet, max_length=length, seconds=seconds)
+    found = communication(asked, asked.alphabet, max_length=length)
     rows = ", ".join(str(row.rows) for row in found.table)
     lines.append(
         f"communication: {rows} different messages are needed for N = 1 to {length} "

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from itertools import product
 
 from weft.automata.dfa import DFA
-from weft.theory.length.search import longest_length, random_words, word_batches
 from weft.theory.length.word_functions import Word, WordFunction
+from weft.theory.length.word_samples import longest_length, random_words, word_batches
 
 MAX_STATES = 40
 """The learner gives up beyond this many states."""

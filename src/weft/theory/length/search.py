@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, product
 from typing import Literal
@@ -43,6 +43,7 @@ from weft.crasp.expressions import (
 from weft.crasp.program import CraspProgram, Line
 from weft.errors import WeftError
 from weft.theory.length.word_functions import Word, WordFunction, word_function
+from weft.theory.length.word_samples import longest_length, random_words, word_batches
 
 MAX_PARTS = 4
 """Booleans that a conjunction or disjunction at the top joins, at most."""
@@ -56,8 +57,8 @@ PERIODS = (2, 3, 4)
 """Periods of the position that are tried."""
 CONSTANTS = (-1, 0, 1, 2)
 """Integers that counts and differences of counts are compared with."""
-BATCH = 4096
-"""Vectors that are computed at once."""
+GRACE = 2.0
+"""Seconds by which comparing a candidate may be late."""
 
 Outcome = Literal["found", "all sizes tried", "out of time", "out of memory"]
 Bits = NDArray[np.bool_]
@@ -124,7 +125,8 @@ def search(
             character, otherwise a tuple of symbols.
         max_length: the program is checked on every word up to this length, or up to the longest
             length with at most `MAX_CHECKED` words.
-        seconds: the search ends after this time.
+        seconds: the search ends after this time; a function for which one batch of words takes
+            longer is an error.
         positions: whether `previous` and the position modulo 2, 3 and 4 may be used.
         seed: of the random words. The same arguments give the same program.
         name: what the program is called.
@@ -141,7 +143,7 @@ def search(
         raise WeftError(f"a search cannot take {seconds} s", remedy="Give more than 0 seconds")
     started = time.monotonic()
     deadline = started + seconds
-    function = word_function(accepts, alphabet, boolean=True)
+    function = word_function(accepts, alphabet, boolean=True, seconds=max(1.0, seconds))
     rng = random.Random(seed)
     symbols = function.alphabet
     exhaustive = longest_length(len(symbols), max_length, MAX_CHECKED)
@@ -152,7 +154,7 @@ def search(
     result = SearchResult(None, "all sizes tried", exhaustive, len(held_out), 0, 0, 0, 0, 0.0)
     for rounds in range(1, 1000):
         enumeration = _Enumeration(symbols, samples, positions, deadline)
-        target = enumeration.target(function, deadline)
+        target = enumeration.target(function)
         found, outcome = enumeration.find(target)
         result = replace(
             result,
@@ -166,7 +168,10 @@ def search(
         if found is None:
             return result
         program = CraspProgram(symbols, (Line("accept", found),), name)
-        wrong = _first_difference(program, function, exhaustive, held_out, deadline)
+        try:
+            wrong = _first_difference(program, function, exhaustive, held_out, deadline)
+        except _OutOfBudget as error:  # a slow function: the candidate is not fully compared
+            return replace(result, outcome=error.outcome)
         if wrong is None:
             took = time.monotonic() - started
             return replace(result, program=program, outcome="found", seconds=took)
@@ -174,43 +179,6 @@ def search(
         if time.monotonic() > deadline:
             return replace(result, outcome="out of time")
     return result
-
-
-def longest_length(symbols: int, length: int, budget: int) -> int:
-    """The longest length, up to a given one, with at most so many words in all; at least 1."""
-    total, reached = 1, 0
-    while reached < length and (total + symbols ** (reached + 1) <= budget or reached == 0):
-        reached += 1
-        total += symbols**reached
-    return reached
-
-
-def random_words(
-    rng: random.Random, symbols: tuple[str, ...], count: int, length: int
-) -> list[Word]:
-    """Random words of up to a length: with equal or skewed chances of symbols, repeats, and runs.
-
-    Runs have one length as a rule, so that counters reach values that short words do not reach.
-    """
-    words: list[Word] = []
-    for number in range(count):
-        long = rng.randint(max(1, length // 2), length)
-        if number % 4 == 0:
-            words.append(tuple(rng.choices(symbols, k=long)))
-        elif number % 4 == 1:
-            weights = [rng.random() ** 3 + 0.02 for _ in symbols]
-            words.append(tuple(rng.choices(symbols, weights, k=long)))
-        elif number % 4 == 2:
-            block = rng.choices(symbols, k=rng.randint(1, 4))
-            words.append(tuple((block * long)[:long]))
-        else:
-            runs = rng.randint(1, max(2, len(symbols)))
-            order = rng.sample(symbols, len(symbols)) if rng.random() < 0.5 else list(symbols)
-            size = max(1, long // runs)
-            sizes = [size + (rng.random() < 0.2) for _ in range(runs)]
-            word = [a for k, size in enumerate(sizes) for a in [order[k % len(order)]] * size]
-            words.append(tuple(word[:length]))
-    return words
 
 
 def _first_difference(
@@ -224,25 +192,14 @@ def _first_difference(
     every = (product(function.alphabet, repeat=length) for length in range(exhaustive + 1))
     for words in [*every, held_out]:
         for batch in word_batches(words):
-            left = max(1.0, deadline - time.monotonic())
-            expected = function.answers(batch, left)
+            expected = function.answers(batch)
             accepted = run_batch(program, batch).accepted
             for word, right, mine in zip(batch, expected, accepted.tolist(), strict=True):
                 if right is not mine:
                     return word
+            if time.monotonic() > deadline + GRACE:
+                raise _OutOfBudget("out of time")
     return None
-
-
-def word_batches(words: Iterable[Word]) -> Iterator[list[Word]]:
-    """Lists of at most `BATCH` words."""
-    batch: list[Word] = []
-    for word in words:
-        batch.append(word)
-        if len(batch) == BATCH:
-            yield batch
-            batch = []
-    if batch:
-        yield batch
 
 
 class _OutOfBudget(Exception):
@@ -291,10 +248,9 @@ class _Enumeration:
         self._seen_counts: set[int] = set()
         self.size = 0
 
-    def target(self, function: WordFunction, deadline: float) -> Bits:
+    def target(self, function: WordFunction) -> Bits:
         """The answers for all prefixes of the samples."""
-        left = max(1.0, deadline - time.monotonic())
-        return np.array(function.answers(self.prefixes, left), dtype=np.bool_)
+        return np.array(function.answers(self.prefixes), dtype=np.bool_)
 
     def find(self, target: Bits) -> tuple[Expression | None, Outcome]:
         """The first expression with the values of the target, or why there is none."""

@@ -13,7 +13,7 @@ from weft.errors import WeftError
 
 Word = tuple[str, ...]
 ASKED_TWICE = 64
-"""So many of the words of a batch are asked about twice."""
+"""So many of the words of a batch are asked about twice, at most."""
 
 
 def shown(word: Sequence[str]) -> str:
@@ -87,7 +87,7 @@ class WordFunction:
         return [self._known[word] for word in asked]
 
     def _ask(self, words: list[Word], seconds: float) -> None:
-        stride = max(1, len(words) // ASKED_TWICE)
+        stride = -(-len(words) // ASKED_TWICE)  # rounded up
         again = words[::-stride]  # in another order, as an answer may depend on it
         current: list[Word] = [words[0]]
         failure: list[WeftError] = []

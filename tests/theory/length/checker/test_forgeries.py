@@ -344,6 +344,7 @@ SLOW_PROOFS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SLOW_PROOFS)
 def test_programs_that_are_right_and_slow_to_prove(name: str) -> None:
     """The words without an a: the check ends in time, whether it proves the program or not."""

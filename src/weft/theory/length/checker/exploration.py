@@ -33,9 +33,9 @@ from weft.theory.length.checker.words import compare_words, differs
 MAX_CONFIGURATIONS = 50_000
 MAX_CONTROLS = 20_000
 MAX_CONTROL_STEPS = 500_000
-PROOF_WORK = 3_000_000
+PROOF_WORK = 1_000_000
 """Node evaluations of a proof, at most: some seconds."""
-QUICK_WORK, WORDS_WORK = 20_000, 500_000
+QUICK_WORK, WORDS_WORK = 20_000, 150_000
 """Node evaluations on all words up to a length, before and after the attempt at a proof."""
 MAX_SHORT_WORDS, BATCH_WORK = 600, 100_000
 """Words on which a program too large for a proof is compared, and words times operations."""

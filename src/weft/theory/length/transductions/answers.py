@@ -39,6 +39,7 @@ from weft.theory.length.transductions.comparison import (
     check_program,
     compare,
     drawn_inputs,
+    drawn_questions,
     inputs_by_length,
     prefixes,
 )
@@ -205,7 +206,7 @@ def _counters(task: FormalLanguage) -> Answer:
         program = NEXT_PROGRAMS[task.language]()
         what = "what may come next"
     task = replace(task, length=LONGEST // 3, longer=LONGEST * 2 // 3, longest=LONGEST)
-    questions = [question for question, _ in task.examples(task.test_set("longest", RANDOM))]
+    questions = drawn_questions(task)
     start = int(bool(questions) and questions[0][:1] == ("<start>",))
     longer = [word_prompt(task, question[start:]) for question in questions]
     found = compare(program, prefixes(task), longer, task.name)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
+
+import numpy as np
 
 from weft.crasp.batched import run_batch
 from weft.crasp.program import CraspProgram
@@ -138,15 +140,24 @@ def inputs_by_length(
 
 
 def prefixes(task: FormalLanguage) -> Iterator[list[Prompt]]:
-    """By length, the prompts of all strings that a formal language asks about."""
+    """By length, the prompts of all strings that a formal language asks about.
+
+    Each is asked about at its end only: what comes before is a shorter one.
+    """
     for words in prefixes_by_length(task, EXACT):
-        yield [word_prompt(task, word) for word in words]
+        whole = (word_prompt(task, word) for word in words)
+        yield [replace(each, asked={each.length: each.asked[each.length]}) for each in whole]
 
 
 def drawn_inputs(task: Task, names: Mapping[str, str]) -> list[Prompt]:
     """Prompts of the longest inputs that the task itself draws."""
-    batch = task.test_set("longest", RANDOM)
-    return [input_prompt(task, question[1:], names) for question, _ in task.examples(batch)]
+    return [input_prompt(task, question[1:], names) for question in drawn_questions(task)]
+
+
+def drawn_questions(task: Task) -> list[Word]:
+    """Random questions of the split `longest`, with their first token."""
+    batch = task.lay_out(task.draw("longest", np.random.default_rng(0), RANDOM))
+    return [question for question, _ in task.examples(batch)]
 
 
 def shuffled_inputs(

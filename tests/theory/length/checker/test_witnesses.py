@@ -34,10 +34,10 @@ def certificates_of(dfa: DFA) -> list[tuple[dict[str, Any], bool, bool]]:
     for last_symbol in (True, False):
         decision = decide(dfa, last_symbol=last_symbol)
         result.append((plain(decision_certificate(dfa, decision)), False, decision.inside))
-    if found := unfold(dfa):
-        result.append((plain(unfolding_certificate(dfa, found)), True, True))
     if blocks := block_obstruction(dfa):
         result.append((plain(block_certificate(dfa, blocks)), True, False))
+    elif found := unfold(dfa):
+        result.append((plain(unfolding_certificate(dfa, found)), True, True))
     return result
 
 
