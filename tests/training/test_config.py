@@ -173,11 +173,13 @@ def test_abacus_is_told_the_digits_of_the_task() -> None:
     assert [made.vocabulary[token] for token in digits] == list("0123456789")
     apart = ["model.position=t5", "model.encoder_position=abacus", "model.kind=encoder-decoder"]
     assert model_config(override(config, apart), made).digits == digits
-    modular = task("modular-addition")
-    digits = model_config(replace(config, task="modular-addition"), modular).digits
-    assert [modular.vocabulary[token] for token in digits] == list("0123456789")
-    with pytest.raises(WeftError, match="abacus encodes the places of digits, and copy"):
-        model_config(replace(config, task="copy"), task("copy"))
+    modular = replace(config, task="modular-addition", parameters={"digits": 3, "base": 12})
+    made = task("modular-addition", digits=3, base=12)
+    digits = model_config(modular, made).digits
+    assert [made.vocabulary[token] for token in digits] == list("0123456789ab")
+    for name in ("copy", "modular-addition"):
+        with pytest.raises(WeftError, match=f"abacus encodes the places of digits, and {name}"):
+            model_config(replace(config, task=name), task(name))
 
 
 def test_renamed_keys_keep_the_names_of_runs() -> None:

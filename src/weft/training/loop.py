@@ -323,7 +323,7 @@ def check_splits(config: TrainingConfig, task: Task) -> None:
     for split in config.evaluation.splits:
         if split != VALIDATION:
             what = f"the task {task.name} has no test set for '{split}'"
-            check_known(split, task.tested, what)
+            check_known(split, task.testable, what)
     name = deciding_split(config)
     allowed = (None, VALIDATION, *(split for split in DEV_SPLITS if split in task.tested))
     if name not in allowed:

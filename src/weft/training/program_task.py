@@ -81,6 +81,10 @@ class ProgramTask(Task):
     def tested(self) -> tuple[str, ...]:
         return self.inner.tested
 
+    @property
+    def testable(self) -> tuple[str, ...]:
+        return self.inner.testable
+
     def draw(self, split: str, rng: np.random.Generator, size: int) -> Pairs:
         return self.inner.draw(split, rng, size)
 

@@ -183,6 +183,7 @@ PARAMETERS = [
     {"domain": "L3", "test_domain": "D", "base": 2},
     {"domain": "D3", "restrict": "even-digits"},
     {"domain": "D3", "restrict": "no-carries"},
+    {"domain": "D1:1+D4:1", "restrict": "no-carries"},
 ]
 
 

@@ -103,7 +103,7 @@ def test_the_representation_follows_from_the_other_parameters() -> None:
 
 @pytest.mark.parametrize("split", ["carries", "left-out"])
 def test_splits_without_a_formula_say_so(split: str) -> None:
-    made = Addition(restrict="no-carries")
+    made = Addition(restrict="even-digits")
     with pytest.raises(WeftError, match=f"the split '{split}' has no such formula"):
         made.cells(split)
 

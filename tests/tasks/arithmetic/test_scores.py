@@ -76,6 +76,13 @@ def test_digits_count_up_to_the_last_that_is_not_zero() -> None:
     assert found.exact.tolist() == [True, True, False]
 
 
+def test_no_digit_of_a_malformed_output_is_right() -> None:
+    """Zeros neither: the digits of what is no number are read as zeros."""
+    found = scores(made_task(), [(60, 40)] * 3, "100", "1+0;", "100;")
+    assert found.right[:, :3].tolist() == [[False] * 3, [False] * 3, [True] * 3]
+    assert found.by_digits()[2].digitwise == Share(3, 9)
+
+
 @pytest.mark.parametrize(
     ("rows", "text", "value"),
     [((3, 25), "-22;", True), ((3, 25), "22;", False), ((25, 3), "-22;", False),

@@ -30,7 +30,7 @@ def rows(made: Arithmetic, batch: Batch) -> list[Row]:
 NOTATIONS: list[dict[str, Any]] = [
     {},
     {"width": 8},
-    {"width": 12, "result_width": 20},
+    {"width": 12, "result_width": 24},
     {"reverse_operands": True},
     {"reverse_operands": True, "reverse_result": True, "width": 8},
     {"scratchpad": "carries"},
@@ -185,6 +185,15 @@ def test_a_gap_is_left_out_of_training_alone(restrict: str, domain: str) -> None
     found = [allowed(restrict, row) for row in rows(made, made.test_set("digits-3", 400))]
     assert not all(found)
     assert "left-out" not in made_task(domain="D4").splits
+    pairs = made.draw("digits-3", np.random.default_rng(1), 300)
+    for split, wanted in (("train", True), ("left-out", False)):
+        low, high = made.splits[split].axes["digits"]
+        holds = [
+            allowed(restrict, row) == wanted and low <= 3 <= high
+            and (domain != "D~3" or len(set(lengths(row))) == 1)
+            for row in rows(made, made.lay_out(pairs))
+        ]  # fmt: skip
+        assert made.splits[split].holds(pairs).tolist() == holds
 
 
 def test_high_digits_of_another_base() -> None:
@@ -224,3 +233,17 @@ def test_a_pool_that_cannot_be_filled_is_refused() -> None:
         made_task(domain="D1", pool=500).batch("train", 0, 0, 5)
     with pytest.raises(WeftError, match="it has no pool"):
         made_task().training_pool()
+
+
+@pytest.mark.parametrize("name", ["addition", "subtraction", "multiplication", "modular-addition"])
+@pytest.mark.parametrize("notation", [*NOTATIONS, {"scratchpad": "carries", "width": 8}], ids=str)
+def test_widths_depend_on_the_split_only(name: str, notation: dict[str, Any]) -> None:
+    """Whatever examples a batch has, so that batches of several draws can be joined."""
+    if name == "modular-addition":
+        notation = {key: value for key, value in notation.items() if key != "format"}
+    made = made_task(name, digits=3, longer=8, **notation)
+    for split in ("train", "longer"):
+        rng = np.random.default_rng(0)
+        drawn = [made.draw(split, rng, size) for size in (1, 1, 1, 50)]
+        shapes = {(pairs.question.shape[1], pairs.answer.shape[1]) for pairs in drawn}
+        assert len(shapes) == 1

@@ -4,7 +4,8 @@ domains       D_n, D~_n and mixtures, with exact probabilities
 sampling      drawing operands from them
 operations    what each operation computes and carries
 notation      how questions and answers are written and read
-arithmetic    the base class: splits by digit count, drawing, the truncated function
+splits        splits by digit count, and gaps in training
+arithmetic    the base class: drawing, what is held out, the truncated function
 tasks         the tasks
 tokens        modular operations with one token per number
 scores        a model's outputs against the truth and the truncated function, by digit

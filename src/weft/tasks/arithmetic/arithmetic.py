@@ -34,19 +34,25 @@ from weft.tasks.arithmetic.domains import (
 from weft.tasks.arithmetic.notation import ZERO, Notation, Numbers
 from weft.tasks.arithmetic.operations import Operation
 from weft.tasks.arithmetic.sampling import CellLengths, Lengths, NestedLengths, OperandSampler
+from weft.tasks.arithmetic.splits import (
+    LEFT_OUT,
+    Restriction,
+    allowed_digits,
+    allows,
+    split_lengths,
+    tested_description,
+    trained_description,
+)
 from weft.tasks.arrays import Bools, Ints, taken
 from weft.tasks.batch import Batch
 from weft.tasks.formats import Format, Pairs
 from weft.tasks.task import TRAIN, Split, Task, check_ascending
 
-LEFT_OUT = "left-out"
 RARE = 20_000
 """Of an untrained length, all pairs are for tests if there are fewer than this."""
 LARGEST_BASE = 1000
 LARGEST_MODULUS = 2**31
 POOL = 3  # the random stream of the pool, beside those of training, tests and validation
-
-Restriction = Literal["none", "high-digits", "even-digits", "no-carries"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -187,12 +193,7 @@ class Arithmetic(Task):
     @cached_property
     def _lengths(self) -> dict[str, tuple[int, ...]]:
         """The numbers of digits of the longest operand in each split."""
-        trained = self.mixture.lengths
-        named = {TRAIN: trained, LEFT_OUT: trained if self.restrict != "none" else ()}
-        named["shorter"] = tuple(m for m in range(1, self.digits) if m not in trained)
-        named["longer"] = tuple(range(self.digits + 1, self.longer + 1))
-        named |= {f"digits-{m}": (m,) for m in range(1, self.longer + 1)}
-        return {name: lengths for name, lengths in named.items() if lengths}
+        return split_lengths(self.mixture, self.longer, self.restrict)
 
     @cached_property
     def splits(self) -> Mapping[str, Split]:
@@ -209,17 +210,14 @@ class Arithmetic(Task):
         return result
 
     def _described(self, split: str, lengths: tuple[int, ...]) -> str:
-        low, high = lengths[0], lengths[-1]
-        several = f"{low} to {high} digits" if high > low else f"{low} digit{'s' * (low > 1)}"
         if split not in (TRAIN, LEFT_OUT):
-            kind = "" if self.test_kind == "L" else f" ({self.test_kind})"
-            return f"numbers of {several}{kind}"
-        if self.domain:
-            text = f"{self.mixture}: numbers of {several}"
-        else:
-            text = f"numbers of at most {high} digits" if high > low else f"numbers of {several}"
-        gap = "" if split == TRAIN else "all but "
-        return text if self.restrict == "none" else f"{text}, {gap}{self.restrict}"
+            return tested_description(self.test_kind, lengths)
+        return trained_description(
+            self.mixture,
+            named=bool(self.domain),
+            restrict=self.restrict,
+            left_out=split == LEFT_OUT,
+        )
 
     @property
     def tested(self) -> tuple[str, ...]:
@@ -237,10 +235,10 @@ class Arithmetic(Task):
         training, over those that it allows.
         """
         self.check_split(split)
-        if split not in self._lengths or (split == LEFT_OUT and self.restrict == "no-carries"):
+        if split not in self._lengths or split == LEFT_OUT:
             raise self.error(f"the split '{split}' has no such formula", "Give another split")
         number = self.operation.operands
-        if split in (TRAIN, LEFT_OUT):
+        if split == TRAIN:
             return self.mixture.cells(self.base, self.sampler, number)
         return cells_by_length(
             self.test_kind, self._lengths[split], self.base, self.sampler, number
@@ -290,21 +288,11 @@ class Arithmetic(Task):
     @property
     def allowed_digits(self) -> tuple[int, ...]:
         """The only digits in training; none if all are."""
-        if self.restrict == "high-digits":
-            return tuple(range(-(-6 * self.base // 10), self.base))
-        return tuple(range(0, self.base, 2)) if self.restrict == "even-digits" else ()
+        return allowed_digits(self.restrict, self.base)
 
     def allows(self, operands: Sequence[Ints]) -> Bools:
         """Which operands (b), given by their digits (b l each), `restrict` lets into training."""
-        inside = np.ones(len(operands[0]), dtype=np.bool_)
-        if self.restrict == "no-carries":
-            carries = self.operation.worked(operands, self.base).carries
-            return np.asarray(~(carries > 0).any(axis=1))
-        if self.restrict != "none":
-            for digits in operands:
-                used = np.arange(digits.shape[1]) < digit_lengths(digits)[:, None]
-                inside &= (np.isin(digits, self.allowed_digits) | ~used).all(axis=1)
-        return inside
+        return allows(self.restrict, self.operation, operands, self.base)
 
     # Questions and answers
 

@@ -167,7 +167,8 @@ class Notation:
 
     def _carries(self, worked: Worked, lengths: Ints) -> Part:
         """The carry into each place of results of these lengths."""
-        width = int(lengths.max(initial=1))
+        # Not that of the longest result among these: widths depend on the split only.
+        width = max(int(lengths.max(initial=1)), worked.digits.shape[1])
         carries = np.zeros((len(lengths), width), dtype=np.int64)
         known = min(width, worked.digits.shape[1])
         carries[:, :known] = worked.carries_in[:, :known]

@@ -14,7 +14,10 @@ from weft.tasks.arithmetic.digits import random_digits, random_digits_among
 from weft.tasks.arithmetic.domains import Counts
 from weft.tasks.arrays import Bools, Ints
 
-MOST_DRAWS = 2000
+CANDIDATES = 4096
+"""How many operands are drawn at a time in place of rejected ones, at least one for each."""
+MOST_FRUITLESS = 100
+"""So often without an accepted one, the rest counts as too rare."""
 
 
 @dataclass(frozen=True)
@@ -98,19 +101,21 @@ class OperandSampler:
         operands = self._digits(rng, counts)
         if self.accepted is None:
             return operands
-        missing = np.flatnonzero(~self.accepted(operands))
-        for _ in range(MOST_DRAWS):
-            if not len(missing):
-                return operands
+        missing, fruitless = np.flatnonzero(~self.accepted(operands)), 0
+        while len(missing) and fruitless < MOST_FRUITLESS:
+            rows = np.repeat(missing, max(1, CANDIDATES // len(missing)))
             if self.keep_lengths:
-                again = [lengths[missing] for lengths in counts]
+                again: Sequence[Ints] = [lengths[rows] for lengths in counts]
             else:
-                again = list(self.lengths.draw(rng, len(missing)))
+                again = self.lengths.draw(rng, len(rows))
             drawn = self._digits(rng, again)
+            accepted = np.flatnonzero(self.accepted(drawn))
+            found, first = np.unique(rows[accepted], return_index=True)
             for digits, new in zip(operands, drawn, strict=True):
-                digits[missing] = new
-            missing = missing[~self.accepted(drawn)]
-        return None
+                digits[found] = new[accepted[first]]
+            missing = np.setdiff1d(missing, found, assume_unique=True)
+            fruitless = 0 if len(found) else fruitless + 1
+        return None if len(missing) else operands
 
     def _digits(self, rng: np.random.Generator, counts: Sequence[Ints]) -> list[Ints]:
         if self.among:
