@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -14,8 +15,8 @@ from weft.errors import WeftError
 from weft.tasks import task
 from weft.tasks.arithmetic import Arithmetic
 from weft.theory.arithmetic import predict_arithmetic
+from weft.theory.arithmetic.accuracy import per_cent
 from weft.theory.arithmetic.coverage import patterns
-from weft.theory.arithmetic.prediction import per_cent
 
 MODULI = (50, 51, 100, 101, 150, 151, 200, 201)
 REVERSED: dict[str, Any] = {"reverse_operands": True, "reverse_result": True}
@@ -47,6 +48,13 @@ def test_published_table(modulus: int) -> None:
     assert found.first_nonzero == {51: 6, 101: 6, 151: 6, 201: 7}.get(modulus, 5)
     assert found.perfect_to == (4 if modulus in table else None)
     assert [row.length for row in found.rows] == list(range(1, 13))
+
+
+def test_all_moduli_at_lengths_up_to_twelve_take_less_than_a_second() -> None:
+    begun = time.process_time()
+    for modulus in MODULI:
+        assert len(predict_arithmetic(of_four(modulus, longer=12)).rows) == 12
+    assert time.process_time() - begun < 1
 
 
 def test_measured_accuracies_of_the_paper_lie_near_the_predictions() -> None:

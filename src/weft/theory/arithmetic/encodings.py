@@ -24,7 +24,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from weft.errors import WeftError, unknown_name
+from weft.errors import unknown_name
 from weft.tasks.arithmetic import Arithmetic
 
 Behaviour = Literal["truncated", "shared", "unknown"]
@@ -142,9 +142,6 @@ def _remedy(task: Arithmetic) -> str:
 
 
 def _abacus(task: Arithmetic, random_offset: int, longest: int) -> Claim:
-    if not task.digit_tokens:
-        what = "abacus numbers the digits of a number, and this task has none"
-        raise WeftError(what, subject=f"task {task.name}", remedy="Give representation=digits")
     notation = task.notation
     if notation.reverse_operands != notation.reverse_result or not (
         notation.reverse_operands or task.width

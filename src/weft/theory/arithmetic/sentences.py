@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from weft.theory.arithmetic.prediction import ArithmeticPrediction, per_cent
+from weft.theory.arithmetic.accuracy import ArithmeticPrediction, per_cent
 
 PLAIN = {"learned": "learned absolute positions", "none": "no positional encoding"}
 
