@@ -50,6 +50,7 @@ LIBRARY: dict[str, Entry] = {
         Entry("subtraction", "weft.programs.subtraction", "Subtraction", "12-34"),
         Entry("comparison", "weft.programs.comparison", "Comparison", "1234?1243"),
         Entry("multiplication", "weft.programs.multiplication", "Multiplication", "12*34"),
+        Entry("modular-sum", "weft.programs.modular", "ModularSum", "12+34"),
         Entry("dfa", "weft.programs.automata", "Dfa", "110"),
         Entry("regex", "weft.programs.automata", "Regex", "aaaa"),
         Entry("turing", "weft.programs.turing.program", "Turing", "1011"),
