@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from weft.cli.options import new_table, print_full_width, print_json
+from weft.files import write_json
 
 if TYPE_CHECKING:
     import threading
@@ -27,6 +28,7 @@ class ExperimentOptions:
         out: the folder of the report.
         json: print JSON.
         command: the command that repeats it.
+        records: the file in which the values are written; None for none.
     """
 
     scale: str
@@ -34,13 +36,17 @@ class ExperimentOptions:
     out: Path | None
     json: bool
     command: str
+    records: Path | None = None
 
 
-def experiment_of(name: str, only: Sequence[str], seeds: tuple[int, int] | None) -> Experiment:
-    """An experiment by its name, with the rows and seeds that the user selected."""
-    from weft.studies import EXPERIMENTS
+def experiment_of(
+    name: str, only: Sequence[str], seeds: tuple[int, int] | None, files: Sequence[Path] = ()
+) -> Experiment:
+    """An experiment by its name, with the rows, seeds and records that the user selected."""
+    from weft.studies import EXPERIMENTS, RECORDED
 
-    selected = EXPERIMENTS[name].only(only)
+    chosen = RECORDED[name].from_files(files) if files else EXPERIMENTS[name]
+    selected = chosen.only(only)
     return selected if seeds is None else selected.with_seeds(*seeds)
 
 
@@ -71,6 +77,10 @@ def run_experiment(
                 )
     report = experiment.report(options.scale, execution)
     _print(report, options)
+    if options.records is not None:
+        options.records.parent.mkdir(parents=True, exist_ok=True)
+        write_json(options.records, report.as_dict(options.command))
+        print(f"wrote {options.records}", file=sys.stderr)
     if options.out is not None:
         from weft.studies.experiment import write_experiment
 
@@ -105,7 +115,9 @@ def _print(report: ExperimentReport, options: ExperimentOptions) -> None:
     if options.json:
         print_json(report.as_dict(options.command))
         return
-    for table in report.tables:
+    for number, table in enumerate(report.tables):
+        if number:
+            print()
         shown = new_table(table.header, table.rows, table.header[table.labels :])
         shown.title, shown.title_justify = table.title, "left"
         print_full_width(shown)

@@ -284,6 +284,8 @@ def study_command(
 
       weft study crasp-formal --device cuda --stack 16 --minutes 9 --records formal.json
 
+      weft study arithmetic --only D3 --only 150 --only absolute --device cuda --records sums.json
+
       weft study scores --from formal.json --out results
     """
     if not name:
@@ -293,7 +295,7 @@ def study_command(
         _scores(stored or [], out, json)
         return
     from weft.cli.length_studies import LengthOptions, prepared, run_length_study
-    from weft.studies import EXPERIMENTS, LENGTH_STUDIES, STUDIES, study
+    from weft.studies import EXPERIMENTS, LENGTH_STUDIES, RECORDED, STUDIES, study
     from weft.studies.report import write_report
     from weft.studies.results import collect
     from weft.training.callbacks import GOOD
@@ -306,15 +308,22 @@ def study_command(
         from weft.cli.experiments import ExperimentOptions, experiment_of, run_experiment
         from weft.studies.experiment import Execution
 
-        if sweep or models or keep or records or stored:
+        if sweep or models or keep:
             raise WeftError(
-                f"the study {name} has no --sweep, --models, --keep, --records and --from",
+                f"the study {name} has no --sweep, --models and --keep",
+                remedy="They are for studies whose names begin with crasp",
+            )
+        if name not in RECORDED and (records or stored):
+            raise WeftError(
+                f"the study {name} has no --records and --from",
                 remedy="--out writes its values as JSON",
             )
         values = dict(_setting(text) for text in changes or [])
         trained_by = _executor(executor, jobs, devices or device)
         complete = run_experiment(
-            experiment_of(name, only or [], _seed_range(seeds) if seeds else None),
+            experiment_of(
+                name, only or [], _seed_range(seeds) if seeds else None, tuple(stored or ())
+            ),
             Execution(
                 runs=runs,
                 device=device,
@@ -327,6 +336,7 @@ def study_command(
                 out=out,
                 json=json,
                 command=_study_command(name, scale, only or [], values, jobs, device, stack, seeds),
+                records=records,
             ),
             deadline(minutes),
         )
@@ -445,9 +455,9 @@ def _only(labels: list[str]) -> list[str]:
 def _scores(stored: list[Path], out: Path | None, json: bool) -> None:
     """Print how often predictions came true, and write the page."""
     from weft.cli.length_studies import print_scores
-    from weft.studies.length.records import load_records
+    from weft.studies.length.records import load_records, merged_by_study
 
-    print_scores([load_records(path) for path in stored], out, json)
+    print_scores(merged_by_study(load_records(path) for path in stored), out, json)
 
 
 def _list_studies(json: bool) -> None:

@@ -1,5 +1,6 @@
 """Studies: many runs compared.
 
+arithmetic     which digits and moduli carry over, predicted and measured
 length         length generalisation beside the predictions of C-RASP
 experiment     studies whose results are more than the accuracies of runs
 study          a paper's table as a grid of runs, with our results beside the paper's
@@ -12,7 +13,8 @@ plotting       the style and palette of all figures
 from __future__ import annotations
 
 from weft.errors import check_known
-from weft.studies.experiment import Experiment
+from weft.studies.arithmetic.study import ARITHMETIC
+from weft.studies.experiment import Experiment, RecordedExperiment
 from weft.studies.explanation import RuleExplanation, explain, extract_rules
 from weft.studies.length.algorithmic import CRASP_ALGORITHMIC
 from weft.studies.length.disputed import CRASP_DISPUTED
@@ -36,15 +38,21 @@ LENGTH_STUDIES = (
 )
 """Studies of length generalisation, whose reports are made from records."""
 STUDIES = {study_.name: study_ for study_ in (PARITY, SCAN, *LENGTH_STUDIES)}
-EXPERIMENTS: dict[str, Experiment] = {each.name: each for each in (POSITION_TERMS, INFERENCE)}
+RECORDED: dict[str, RecordedExperiment] = {ARITHMETIC.name: ARITHMETIC}
+"""Experiments that can report the records of other machines."""
+EXPERIMENTS: dict[str, Experiment] = {
+    each.name: each for each in (POSITION_TERMS, INFERENCE, *RECORDED.values())
+}
 """Studies that compute their own cells."""
 
 __all__ = [
     "EXPERIMENTS",
     "LENGTH_STUDIES",
+    "RECORDED",
     "STUDIES",
     "Experiment",
     "Picture",
+    "RecordedExperiment",
     "Row",
     "RuleExplanation",
     "Scale",

@@ -161,6 +161,13 @@ class Experiment(Protocol):
         """The results so far."""
 
 
+class RecordedExperiment(Experiment, Protocol):
+    """An experiment whose values, as --records writes them, can be reported elsewhere."""
+
+    def from_files(self, files: Sequence[Path]) -> Self:
+        """The experiment that reports these files, merged, and computes nothing."""
+
+
 def place_of(folder: Path) -> list[Mapping[str, Any]]:
     """The environment that a cell was computed in; none if it was not begun."""
     path = folder / "environment.json"

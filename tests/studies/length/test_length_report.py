@@ -70,9 +70,9 @@ def test_seeds_that_fail_though_predicted_to_succeed_are_explained() -> None:
     lines = list(failures(length_rows(STUDY, records)))
     assert len(lines) == 3  # 95% is enough
     assert "seed 0: 94.0%" in lines[0]
-    assert "The program needs j = i - 1. No head attends to j = i - 1." in lines[0]
-    assert "Heads: head 1.1: uniform." in lines[0]
-    assert "No head of it is missing." in lines[1]
+    assert "The program needs a head at j = i - 1. No head attends to j = i - 1." in lines[0]
+    assert "Head 1.1: uniform." in lines[0]
+    assert "No head that it needs is missing." in lines[1]
     assert "seed 3: does not fit in distribution: 90.0% [85.1–93.4] of the tests." in lines[2]
 
 

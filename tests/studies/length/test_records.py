@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from weft.studies.length.records import (
     fits_in_range,
     load_records,
     merged,
+    merged_by_study,
 )
 from weft.training import train
 from weft.training.store import Run
@@ -46,7 +48,9 @@ def test_a_run_in_two_files_is_taken_where_it_is_complete() -> None:
     second = study_records(
         "crasp-algorithmic", [row_records(LABELS, [seed_record(0)]), row_records(other, [])]
     )
-    both = merged([first, second])
+    second = replace(second, command="weft study crasp-algorithmic --seeds 1")
+    both = merged([first, second, first])
+    assert both.command == f"{first.command}\n{second.command}"
     assert [row.labels for row in both.rows] == [LABELS, other]
     assert [seed.status for seed in both.rows[0].seeds] == ["stopped", "stopped"]
     assert merged([second, first]).rows[0].seeds == both.rows[0].seeds
@@ -63,6 +67,15 @@ def test_files_that_do_not_belong_together_are_refused() -> None:
         merged([one, changed])
     with pytest.raises(WeftError, match="no results to merge"):
         merged([])
+
+
+def test_files_of_several_studies_are_merged_by_study_and_scale() -> None:
+    one = study_records("crasp-algorithmic", [row_records(LABELS, [seed_record(0)])])
+    more = study_records("crasp-algorithmic", [row_records(LABELS, [seed_record(1)])])
+    other = study_records("crasp-algorithmic", [], scale="paper")
+    found = merged_by_study([one, other, more])
+    assert [part.scale for part in found] == ["small", "paper"]
+    assert [seed.seed for seed in found[0].rows[0].seeds] == [0, 1]
 
 
 def test_only_seeds_that_ended_and_fit_are_kept() -> None:

@@ -46,13 +46,13 @@ def test_what_no_head_does_is_named(heads: list[HeadRole], needs: Needs, said: l
 @pytest.mark.parametrize(
     ("language", "target", "said"),
     [
-        ("tomita-4", "next", "j = i - 1"),  # the current symbol and the one before it
+        ("tomita-4", "next", "a head at j = i - 1"),  # the current symbol and the one before it
         ("aa-star", "next", "positions modulo 2"),
         ("abab", "membership", "positions modulo 4"),
-        ("tomita-2", "next", "uniform"),
-        ("ab-or-aabb", "membership", "j = i - 1"),
-        ("ab-or-aabb", "next", "uniform"),
-        ("dyck-1", "next", "uniform"),
+        ("tomita-2", "next", "a uniform head"),
+        ("ab-or-aabb", "membership", "a head at j = i - 1"),
+        ("ab-or-aabb", "next", "a uniform head"),
+        ("dyck-1", "next", "a uniform head"),
     ],
 )
 def test_what_a_language_needs(language: str, target: str, said: str) -> None:
@@ -61,8 +61,10 @@ def test_what_a_language_needs(language: str, target: str, said: str) -> None:
 
 
 def test_what_an_algorithmic_task_needs() -> None:
-    assert str(needs_of({"task": "unique-copy", "parameters": {"stride": 3}})) == "j = i - 3"
-    assert str(needs_of({"task": "unique-copy", "parameters": {}})) == "j = i - 1"
+    assert (
+        str(needs_of({"task": "unique-copy", "parameters": {"stride": 3}})) == "a head at j = i - 3"
+    )
+    assert str(needs_of({"task": "unique-copy", "parameters": {}})) == "a head at j = i - 1"
     assert str(needs_of({"task": "interleaved-majority", "parameters": {}})) == "positions modulo 3"
     assert needs_of({"task": "bit-parity", "parameters": {}}) is None
     outside = {"language": "parity", "target": "membership"}

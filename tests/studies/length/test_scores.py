@@ -124,6 +124,16 @@ def test_records_become_outcomes() -> None:
     assert not recorded([study_records("crasp-algorithmic", [penalised])])
 
 
+def test_rows_of_other_lengths_and_strides_have_names_of_their_own() -> None:
+    one = row_records(
+        ("3", "128/256/384", "absolute"),
+        [seed_record(0)],
+        parameters={"stride": 3, "length": 128, "longer": 256, "longest": 384},
+    )
+    (found,) = recorded([study_records("crasp-offsets", [one])])
+    assert found.name == "unique-copy, stride 3, lengths to 128, absolute"
+
+
 def test_the_page_says_all_of_it(tmp_path: Path) -> None:
     copy = row_records(("unique copy", "absolute", "0"), [seed_record(0, 0.5)])
     records = [study_records("crasp-algorithmic", [copy])]

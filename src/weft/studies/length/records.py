@@ -149,7 +149,16 @@ class RowRecords:
 
 @dataclass(frozen=True, kw_only=True)
 class StudyRecords:
-    """The results of a length study at one scale, and where they come from."""
+    """The results of a length study at one scale, and where they come from.
+
+    Attributes:
+        study: the name of the study.
+        scale: the scale.
+        command: the command that repeats the runs; several lines if there are several.
+        commits: the commits of the code that trained.
+        machines: where it ran.
+        rows: the rows that have runs.
+    """
 
     study: str
     scale: str
@@ -248,10 +257,19 @@ def merged(several: Iterable[StudyRecords]) -> StudyRecords:
             rows[row.labels] = row if before is None else _joined(before, row)
     return replace(
         parts[0],
+        command="\n".join(dict.fromkeys(part.command for part in parts)),
         commits=tuple(sorted({commit for part in parts for commit in part.commits})),
         machines=tuple(sorted({machine for part in parts for machine in part.machines})),
         rows=tuple(rows.values()),
     )
+
+
+def merged_by_study(several: Iterable[StudyRecords]) -> list[StudyRecords]:
+    """The results of several studies and scales, each merged from its files."""
+    groups: dict[tuple[str, str], list[StudyRecords]] = {}
+    for part in several:
+        groups.setdefault((part.study, part.scale), []).append(part)
+    return [merged(parts) for parts in groups.values()]
 
 
 def _joined(one: RowRecords, other: RowRecords) -> RowRecords:

@@ -171,12 +171,10 @@ def failures(rows: Sequence[LengthRow]) -> Iterator[str]:
             line = f"{name}, seed {seed.seed}: {how}."
             if seed.heads:
                 needs = needs_of(each.records.config)
-                shown = "; ".join(map(str, seed.heads))
-                lacking = missing(seed.heads, needs) if needs else []
-                wanted = f" The program needs {needs}." if needs else ""
-                what = f" {_sentence(lacking)}" if lacking else " No head of it is missing."
-                what = what if needs else ""
-                line += f"{wanted}{what} Heads: {shown}."
+                if needs:
+                    lacking = missing(seed.heads, needs) or ["no head that it needs is missing"]
+                    line += f" The program needs {needs}. {_sentence(lacking)}"
+                line += f" {_sentence([str(head) for head in seed.heads])}"
             yield line
 
 
@@ -238,7 +236,7 @@ def length_page(
         *listed,
         "Made by:",
         "",
-        f"    {records.command}",
+        *(f"    {command}" for command in records.command.splitlines()),
         "",
         f"Commit {', '.join(records.commits) or 'unknown'}; {'; '.join(records.machines)}.",
     ]

@@ -41,9 +41,9 @@ class Needs:
     uniform: bool = False
 
     def __str__(self) -> str:
-        parts = [f"j = i - {distance}" for distance in self.distances]
+        parts = [f"a head at j = i - {distance}" for distance in self.distances]
         parts += [f"positions modulo {self.period}"] if self.period > 1 else []
-        parts += ["uniform"] if self.uniform else []
+        parts += ["a uniform head"] if self.uniform else []
         return ", ".join(parts) or "nothing of positions"
 
 
@@ -69,7 +69,7 @@ def needs_of(config: Mapping[str, Any]) -> Needs | None:
     Example:
         >>> asked = {"language": "tomita-4", "target": "membership"}
         >>> str(needs_of({"task": "formal-language", "parameters": asked}))
-        'j = i - 1, j = i - 2'
+        'a head at j = i - 1, a head at j = i - 2'
     """
     parameters = config["parameters"]
     if config["task"] != "formal-language":

@@ -267,10 +267,11 @@ def _recorded(row: RowRecords) -> Outcome | None:
     asked = config["parameters"]
     language = config["task"] == "formal-language"
     name = asked["language"] if language else config["task"]
-    stride = asked.get("stride", 1)
+    details = [f"stride {asked['stride']}"] if asked.get("stride", 1) > 1 else []
+    details += [f"lengths to {asked['length']}"] if "length" in asked else []
     return Outcome(
         source=OURS,
-        task=f"{name}, stride {stride}" if stride > 1 else str(name),
+        task=", ".join([str(name), *details]),
         target=str(asked.get("target", "next")) if language else "",
         positions=POSITIONS[position],
         train=mean("train"),

@@ -42,14 +42,14 @@ DEPENDENCE = (
 )
 
 PUBLISHED_SURPRISES = (
-    "All rows of the paper with answer yes and absolute positions that fail are right in the re-run "
-    "of 2026, which trains on fresh words with labels that mean the same in every word. So these "
-    "failures are not about what can be learned.",
+    "All rows of the paper with answer yes and absolute positions that fail are right in the "
+    "re-run of 2026, which trains on fresh words with labels that mean the same in every word. So "
+    "these failures are not about what can be learned.",
     "In the re-run, 012-02 is right against the prediction. An explanation: in words drawn "
     "uniformly, the last 0 or 1 is nearly always a few symbols back, which a local head finds. Our "
     "task draws long runs of 2 instead.",
-    "In the re-run, tomita-3 meets the criterion on lengths 51 to 100 and falls to 88.3% on lengths "
-    "101 to 150, as the best model of a search.",
+    "In the re-run, tomita-3 meets the criterion on lengths 51 to 100 and falls to 88.3% on "
+    "lengths 101 to 150, as the best model of a search.",
 )
 """What is known of published rows that C-RASP gets wrong."""
 
@@ -198,7 +198,8 @@ def _made_by(records: Sequence[StudyRecords]) -> list[str]:
     lines = ["Our rows are made by:", ""]
     for each in records:
         where = f"commit {', '.join(each.commits) or 'unknown'}; {'; '.join(each.machines)}"
-        lines.append(f"- `{each.command}` ({where})")
+        commands = ", ".join(f"`{command}`" for command in each.command.splitlines())
+        lines.append(f"- {commands} ({where})")
     return lines
 
 
