@@ -26,7 +26,8 @@ from measure import Figure
 GROUPS = (
     "startup", "interpreters", "rules", "compiler", "proofs", "scan", "models", "tasks",
     "training", "minimal", "optimum", "traces", "crasp_text", "crasp_analysis", "crasp_weights",
-    "crasp_proofs", "length_deciders",
+    "crasp_proofs", "length_deciders", "length_programs", "length_evidence", "arithmetic_tasks",
+    "arithmetic_theory",
 )  # fmt: skip
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -52,7 +54,10 @@ def predict_command(
     ] = "",
     no_last_symbol: Annotated[
         bool,
-        typer.Option("--no-last-symbol", help="Programs may not read the last symbol."),
+        typer.Option(
+            "--no-last-symbol",
+            help="Programs without positions may not read the last symbol.",
+        ),
     ] = False,
     encoding: Annotated[
         str,
@@ -121,7 +126,7 @@ def predict_command(
     ] = 40,
     json: Json = False,
 ) -> None:
-    """Predict whether training would find an algorithm that generalises.
+    """Predict whether training would generalise.
 
     Length generalisation is predicted by C-RASP: for no positional encoding and for learned
     absolute positions, the answer is yes, no or unknown, with a reason and a certificate.
@@ -175,7 +180,7 @@ def predict_command(
         _print_length(found.subject, found.length, program, details, limit)
     for value in extra.values():
         console.print()
-        console.print(str(value))
+        console.print(str(value), soft_wrap=True)
     if out is not None:
         console.print(f"wrote {out}; verify it with: weft predict --check {out}")
 
@@ -192,21 +197,22 @@ def _predict(
     seconds: float,
 ) -> Prediction:
     from weft.config import assignment
-    from weft.theory.prediction import predict
+    from weft.theory.prediction import predict_subject
 
     if tests and not train:
         raise WeftError("--test needs training inputs", remedy="Give --train, too")
-    return predict(
-        subject,
-        train or None,
-        *tests,
-        alphabet=_letters(alphabet),
-        last_symbol=last_symbol,
-        encoding=encoding,
-        max_length=max_length,
-        seconds=seconds,
-        **dict(map(assignment, parameters)),
-    )
+    with redirect_stdout(sys.stderr):  # what a user's file prints is no part of the output
+        return predict_subject(
+            subject,
+            dict(map(assignment, parameters)),
+            train or None,
+            tests,
+            alphabet=_letters(alphabet),
+            last_symbol=last_symbol,
+            encoding=encoding,
+            max_length=max_length,
+            seconds=seconds,
+        )
 
 
 def _letters(text: str) -> str | tuple[str, ...]:
@@ -220,7 +226,8 @@ def _extra(subject: Subject, communication: bool, protocol: bool) -> dict[str, A
     if communication:
         from weft.theory.length.evidence import communication_of
 
-        result["communication"] = communication_of(subject)
+        with redirect_stdout(sys.stderr):
+            result["communication"] = communication_of(subject)
     if protocol:
         from weft.theory.length.evidence import protocol_of
 
@@ -275,7 +282,7 @@ def _title(subject: Subject, found: LengthPrediction) -> str:
         known = found.language_class.name if found.language_class else None
         title += f"\n  alphabet {shown}; {plural(found.dfa.size, 'state')}"
         title += f"; {known}" if known else ""
-        title += "" if found.last_symbol else "; programs do not read the last symbol"
+        title += "" if found.last_symbol else "; without positions, the last symbol is not read"
     elif subject.alphabet:
         title += f"\n  alphabet {' '.join(subject.alphabet)}"
     return title

@@ -57,6 +57,15 @@ def test_the_last_symbol_is_part_of_the_question() -> None:
     without = length("[ab]*b", last_symbol=False).length
     assert without.none.verdict == "no"
     assert "may read the last symbol: yes" in without.none.change
+    (_, legal) = without.readings
+    assert (legal.none.verdict, legal.absolute.verdict) == ("no", "yes")
+
+
+def test_that_a_program_does_not_read_the_last_symbol_is_certified(tmp_path: Path) -> None:
+    found = length("(ab)*", last_symbol=False)
+    assert found.length.none.program
+    write_certificates(tmp_path / "ab.json", found.subject, found.length)
+    assert [each.holds for each in check_certificates(tmp_path / "ab.json")][:2] == [True, True]
 
 
 def test_the_alphabet_is_part_of_the_question() -> None:
@@ -67,9 +76,10 @@ def test_the_alphabet_is_part_of_the_question() -> None:
 
 
 def test_what_would_change_an_answer_does_change_it() -> None:
-    for name in ("last-b", "contains-ab", "tomita-4", "ends-in-b"):
+    for name in ("last-b", "contains-ab", "tomita-4", "ends-in-b", "aa-star"):
         found = predict_language(LANGUAGES[name].dfa)
         for answer in (found.none, found.absolute):
+            assert f": {answer.verdict}" not in answer.change
             for change in filter(None, answer.change.split("; ")):
                 what, _, verdict = change.rpartition(": ")
                 assert changed(found.dfa, answer.positions, what) == verdict, change
@@ -143,6 +153,38 @@ def test_tests_need_training_inputs() -> None:
         weft.predict("parity", None, "length<=3")
 
 
+class AtLeastOne(Parity):
+    """A task that keeps the name of the one it comes from, and asks something else."""
+
+    def decide(self, ones: Any, lengths: Any) -> Any:
+        return ones > 0
+
+
+def test_a_class_of_the_same_name_is_another_task() -> None:
+    assert AtLeastOne().name == "parity"
+    assert not weft.predict(AtLeastOne()).length.readings  # type: ignore[union-attr]
+
+
+def test_copies_of_distinct_letters_are_another_question() -> None:
+    def verdicts(task: object) -> list[str]:
+        found = weft.predict(task).length
+        assert found is not None
+        return [each.verdict for reading in found.readings for each in reading.answers]
+
+    assert verdicts(weft.task("copy")) == ["no", "no"]
+    distinct = verdicts(weft.task("copy", unique=True, length=10, longer=20))
+    assert distinct == verdicts("unique-copy") == ["no", "yes", "yes", "yes"]
+
+
+def test_an_alphabet_that_is_a_number_is_a_parameter_of_a_task() -> None:
+    assert weft.predict("sorting", alphabet=200).subject.value.alphabet == 200
+
+
+def test_options_of_minimal_programs_are_known() -> None:
+    with pytest.raises(WeftError, match="'tires'.*\n?.*tries"):
+        weft.predict("parity", "length<=3", tires=2)
+
+
 # Files of certificates
 
 
@@ -183,6 +225,9 @@ def test_a_file_of_another_language_is_refused(written: Path) -> None:
         ),
         lambda data: data["automaton"].update(accepting=["0"]),
         lambda data: data["readings"][0]["none"].update(verdict="unknown"),
+        lambda data: data["readings"][0]["none"].update(certificate=None),
+        lambda data: data["readings"][0].update(question="legal next symbols"),
+        lambda data: data.update(automaton=None),
     ],
 )
 def test_forged_claims_do_not_hold(written: Path, forge: object) -> None:
@@ -192,7 +237,43 @@ def test_forged_claims_do_not_hold(written: Path, forge: object) -> None:
     assert any(each.holds is False for each in check_certificates(written))
 
 
-@pytest.mark.parametrize("text", ["[]", "{}", '{"format": 1}', '{"format": 1, "readings": 3}', "x"])
+@pytest.mark.parametrize("text", ["[ab]*b", "(ab)*"])
+def test_whether_programs_read_the_last_symbol_is_compared(text: str, tmp_path: Path) -> None:
+    """A no is weaker if programs may not read it, and a yes is stronger."""
+    for last_symbol in (True, False):
+        found = length(text, last_symbol=last_symbol)
+        write_certificates(tmp_path / "file.json", found.subject, found.length)
+        data = json.loads((tmp_path / "file.json").read_text())
+        data["last_symbol"] = not last_symbol
+        (tmp_path / "file.json").write_text(json.dumps(data))
+        weaker = (found.length.none.verdict == "yes") == last_symbol
+        holds = check_certificates(tmp_path / "file.json")[0].holds
+        assert holds is not weaker
+
+
+@pytest.mark.parametrize(
+    "subject", [lambda word: len(word) % 2 == 0, "task:bit-parity", "task:interleaved-majority"]
+)
+def test_certificates_of_automata_that_only_agree_are_not_proofs(
+    subject: object, tmp_path: Path
+) -> None:
+    found = weft.predict(subject, alphabet="" if isinstance(subject, str) else "ab", max_length=6)
+    assert found.length is not None
+    assert all(answer.support != "proved" for answer in found.length.readings[0].answers)
+    write_certificates(tmp_path / "file.json", found.subject, found.length)
+    assert {each.holds for each in check_certificates(tmp_path / "file.json")} == {None}
+    data = json.loads((tmp_path / "file.json").read_text())
+    data["readings"][0]["none"]["support"] = "proved"
+    (tmp_path / "file.json").write_text(json.dumps(data))
+    assert check_certificates(tmp_path / "file.json")[0].holds is False
+
+
+EMPTY = '{"format": 1, "readings": [], "automaton": null, "last_symbol": true}'
+
+
+@pytest.mark.parametrize(
+    "text", ["[]", "{}", '{"format": 1}', '{"format": 1, "readings": 3}', "x", EMPTY]
+)
 def test_files_that_hold_no_prediction(written: Path, text: str) -> None:
     written.write_text(text)
     with pytest.raises(WeftError):

@@ -56,7 +56,8 @@ def predict_language(dfa: DFA, *, last_symbol: bool = True) -> LanguagePredictio
 
     Args:
         dfa: an automaton of the language; its alphabet is part of the question.
-        last_symbol: whether programs may read the last symbol, as C-RASP's definition says.
+        last_symbol: whether programs without positions may read the last symbol, as C-RASP's
+            definition says; local predicates read it in any case.
 
     Example:
         >>> from weft.automata import expression_dfa
@@ -152,13 +153,19 @@ def _unfolded(dfa: DFA, unfolding: Unfolding) -> Answer:
 
 
 def _with_program(answer: Answer, dfa: DFA, witness: Decision | Unfolding) -> Answer:
-    """A yes with its program: proved on all words, or compared on short ones."""
+    """A yes with its program: proved on all words, or compared on short ones.
+
+    That a program does not read the last symbol is shown by the potentials, which then remain the
+    certificate.
+    """
     try:
         program = synthesise(dfa, witness)
     except WeftError:  # too large to write; the potentials remain
         return answer
     found = prove_equal(dfa, program)
     if found.status == "proved":
+        if isinstance(witness, Decision) and not witness.last_symbol:
+            return replace(answer, program=str(program))
         certificate = program_certificate(dfa, program)
         return replace(answer, program=str(program), certificate=certificate)
     if found.checked_to is None:
@@ -203,7 +210,7 @@ def _other_alphabets(dfa: DFA, answer: Answer, last_symbol: bool) -> list[str]:
             and asked(shorter, last_symbol) == "yes"
         ]
         return [f"an alphabet without {letter}: yes" for letter in removed[:2]]
-    if asked(with_neutral_letter(dfa), last_symbol) == "no":
+    if answer.verdict == "yes" and asked(with_neutral_letter(dfa), last_symbol) == "no":
         return ["one more letter that changes nothing, anywhere in the word: no"]
     return []
 
