@@ -27,7 +27,7 @@ def figures() -> list[Figure]:
         ),
         Figure(
             "the first 300 of them with positions",
-            seconds(lambda: [unfold(dfa) or block_obstruction(dfa) for dfa in small[:300]], 1),
+            seconds(lambda: [block_obstruction(dfa) or unfold(dfa) for dfa in small[:300]], 1),
             "s",
         ),
         Figure(
@@ -51,7 +51,10 @@ def _random_dfa(rng: random.Random, states: int, letters: int) -> DFA:
 
 
 def _table() -> None:
+    """As the predictor asks: blocks if it is outside without positions, then unfoldings."""
     for language in TABLE:
-        assert decide(language.dfa).inside == language.nope
-        assert (unfold(language.dfa) is not None) == language.ape
-        assert (block_obstruction(language.dfa) is None) == language.ape
+        inside = decide(language.dfa).inside
+        assert inside == language.nope
+        positions = inside or not block_obstruction(language.dfa)
+        assert positions == language.ape
+        assert not positions or unfold(language.dfa) is not None

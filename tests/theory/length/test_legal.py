@@ -44,6 +44,18 @@ def test_a_yes_for_membership_is_one_for_legal_next_symbols(seed: int) -> None:
     assert {("yes", "yes"), ("no", "yes")} <= verdicts
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_without_the_last_symbol_the_question_is_membership(seed: int) -> None:
+    verdicts = set()
+    for dfa in [*random_dfas(seed, 20, states=(2, 4), letters="ab"), *random_codes(seed, 8)]:
+        found = confusion(dfa, last_symbol=False)
+        assert (found is None) == decide(dfa, last_symbol=False).inside
+        if found is not None:
+            assert found.legal[0] != found.legal[1]
+        verdicts.add((found is None, confusion(dfa) is None))
+    assert {(True, True), (False, True), (False, False)} == verdicts
+
+
 def random_codes(seed: int, count: int) -> list[DFA]:
     """Two random words in any order; most strings are no prefixes of these."""
     rng = random.Random(seed)

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,6 +13,7 @@ from weft.automata.languages import TABLE
 from weft.crasp import parse
 from weft.crasp.reference import run
 from weft.errors import WeftError
+from weft.tasks.bits import Parity
 from weft.theory.length.certificate_files import check_certificates, write_certificates
 from weft.theory.length.checker.witnesses import check
 from weft.theory.length.regular import predict_language, with_neutral_letter, without_letter

@@ -240,6 +240,26 @@ def test_a_no_without_the_last_symbol_says_so() -> None:
     assert check(potentials("[ab]*b", last_symbol=True)).inside
 
 
+@pytest.mark.parametrize(
+    ("accept", "reads"),
+    [
+        ("# Q_b == 0", False),
+        ("not exists Q_b", False),
+        ("n == 0", False),
+        ("(last ? # Q_b : # Q_b) == 0", True),
+        ("# Q_b == 0 and not last", True),
+        ("# Q_b == 0 and not previous Q_b", True),
+        ("# Q_b == 0 and #[j <= i, j >= i - 1] Q_b(j) == 0", True),
+    ],
+)
+def test_programs_that_read_the_last_symbol_are_told_apart(accept: str, reads: bool) -> None:
+    dfa = expression_dfa("a*", "ab")
+    text = f"alphabet a b\nlast := Q_b\nn := # last\naccept := {accept}"
+    found = check({"kind": "program", "automaton": automaton_json(dfa), "program": text})
+    assert found.inside
+    assert found.last_symbol == reads
+
+
 def test_states_that_do_not_exist() -> None:
     for kind in ("potentials", "flows", "blocks", "unfolding"):
         certificate = EVERY[kind]

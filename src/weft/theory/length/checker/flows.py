@@ -108,7 +108,7 @@ def block_edges(
         raise Invalid("frame and middles do not have one length")
 
     def act(word: list[str]) -> list[int]:
-        budget.spend(len(word) * dfa.size)
+        budget.spend((len(word) + 4) * dfa.size)  # to read the word, and for its edges
         result = list(range(dfa.size))
         for letter in dfa.read_word(word):
             result = [dfa.transitions[q][letter] for q in result]

@@ -25,6 +25,8 @@ from typing import Any
 
 from weft.automata.dfa import DFA
 from weft.automata.files import json_automaton
+from weft.crasp.expressions import Counting, Exists, Name, Previous, Symbol, operands
+from weft.crasp.program import CraspProgram
 from weft.crasp.syntax.parser import parse
 from weft.errors import WeftError
 from weft.theory.length.checker.exploration import prove_equal
@@ -63,7 +65,8 @@ class Checked:
         dfa: the automaton of the question.
         summary: what was checked, in a sentence.
         last_symbol: whether it is about programs that may read the last symbol. A no about programs
-            that may not leaves open whether one that may exists.
+            that may not leaves open whether one that may exists; a program that does not read it
+            answers yes for both.
     """
 
     positions: bool
@@ -215,4 +218,24 @@ def _check_program(certificate: Any, dfa: DFA, budget: Budget) -> Checked:
     if result.status != "proved":
         raise Invalid(result.reason)
     positions = bool(program.periodics or program.locals)
-    return Checked(positions, True, dfa, f"the program is {result.reason}")
+    summary = f"the program is {result.reason}"
+    return Checked(positions, True, dfa, summary, _reads_last_symbol(program))
+
+
+def _reads_last_symbol(program: CraspProgram) -> bool:
+    """Whether acceptance reads the last symbols other than by counts over all positions."""
+    seen: set[str] = {program.accepting}
+    waiting = [program.expressions[program.accepting]]
+    while waiting:
+        match expression := waiting.pop():
+            case Counting(_, None) | Exists(_, None):
+                continue
+            case Symbol() | Previous() | Counting() | Exists():
+                return True
+            case Name(name):
+                if name not in seen:
+                    seen.add(name)
+                    waiting.append(program.expressions[name])
+            case _:
+                waiting.extend(operands(expression))
+    return False

@@ -12,9 +12,7 @@ from dataclasses import dataclass, replace
 from weft.automata.dfa import DFA, strong_components
 from weft.errors import WeftError
 from weft.theory.length.decider import Component, decide_component, oriented
-
-MAX_STATES = 5_000
-"""States of an unfolded automaton, at most."""
+from weft.theory.length.unfolding import unfolded_components
 
 
 @dataclass(frozen=True)
@@ -67,28 +65,16 @@ def unfolded(dfa: DFA, period: int = 1, window: int = 0) -> UnfoldedAutomaton:
         >>> unfolded(even, period=2).residues
         (0, 1)
     """
-    first: tuple[int, tuple[int, ...], int] = (dfa.start, (), 0)
-    number = {first: 0}
-    order = [first]
-    rows = []
-    for state, letters, residue in order:  # grows while it is read
-        row = []
-        for letter, then in enumerate(dfa.transitions[state]):
-            kept = (*letters, letter)[-window:] if window else ()
-            key = (then, kept, (residue + 1) % period)
-            if key not in number:
-                number[key] = len(order)
-                order.append(key)
-            row.append(number[key])
-        rows.append(tuple(row))
-        if len(order) > MAX_STATES:
-            raise WeftError(
-                f"the unfolded automaton has more than {MAX_STATES:,} states",
-                remedy="The potentials themselves are a certificate",
-            )
+    found = unfolded_components(dfa, period, window, stop=True)
+    if found is None:
+        raise WeftError(
+            f"the automaton, with period {period} and window {window}, is too large for a program",
+            remedy="The potentials themselves are a certificate",
+        )
+    order, rows, _ = found
     accepting = frozenset(place for place, key in enumerate(order) if key[0] in dfa.accepting)
     return UnfoldedAutomaton(
-        DFA(dfa.alphabet, tuple(rows), 0, accepting),
+        DFA(dfa.alphabet, rows, 0, accepting),
         tuple(key[0] for key in order),
         tuple(key[1] for key in order),
         tuple(key[2] for key in order),
