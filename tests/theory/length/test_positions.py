@@ -1,12 +1,16 @@
 """Unfoldings and blocks, against the paper's flags, each other, and brute force on words."""
 
+import random
 from itertools import product
 
 import pytest
 
-from random_automata import random_dfas
+from random_automata import random_dfa, random_dfas
 from weft.automata import LANGUAGES, expression_dfa
+from weft.theory.length import blocks
 from weft.theory.length.blocks import block_obstruction
+from weft.theory.length.certificates import block_certificate
+from weft.theory.length.checker.witnesses import check
 from weft.theory.length.decider import decide
 from weft.theory.length.unfolding import unfold
 
@@ -79,3 +83,27 @@ def test_blocks_act_as_they_say() -> None:
     dfa = found.dfa
     assert dfa.run(list(found.frame) * 2) == dfa.run(found.frame)
     assert {len(word) for word in found.middles} == {len(found.frame)}
+
+
+def test_large_automata_have_obstructions_with_short_frames() -> None:
+    """Their semigroups are too large to be listed, and unfolding them would take seconds."""
+    rng = random.Random(5)
+    for _ in range(6):
+        dfa = random_dfa(rng, states=(9, 12), letters="abc")
+        found = block_obstruction(dfa)
+        assert found is not None
+        assert len(found.frame) < 40
+        assert not check(block_certificate(dfa.minimal(), found)).inside
+
+
+def test_short_frames_find_nothing_that_a_full_search_does_not() -> None:
+    rng = random.Random(9)
+    found = 0
+    for _ in range(25):
+        minimal = random_dfa(rng, states=(3, 5), letters="ab").minimal()
+        short = blocks._with_short_frames(minimal)
+        stable = blocks._stable(minimal)
+        full = any(blocks._is_idempotent(e) and blocks._failing(e, stable) for e in stable)
+        assert short is None or full
+        found += short is not None
+    assert found

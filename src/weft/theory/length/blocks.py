@@ -7,21 +7,25 @@ program with positions is a program without them, whose letters are blocks. If t
 in blocks, fails the decider for programs without positions that do not read the last symbol, then
 no program with positions expresses the language.
 
-Blocks are found in the stable semigroup: for some length s, the transformations of the words of
-length s are those of the words of length 2s. Of these take an idempotent e, the transformation of a
-word w. The blocks are w v w for all words v of length s; repeating w makes them as long as needed
-without changing what they do. docs/length-theory.md has the proof.
+Any word w that acts twice as it acts once makes blocks w v w, for words v of its length; repeating
+w makes them as long as needed without changing what they do. Powers of short words are tried first.
+Then w ranges over the idempotents of the stable semigroup: for some length s, the transformations
+of the words of length s are those of the words of length 2s. docs/length-theory.md has the proof.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import product
 
 from weft.automata.dfa import DFA, strong_components
 from weft.theory.length.decider import Component, Edge, decide_component
 
 MAX_TRANSFORMATIONS = 4_000
-"""Larger semigroups are not searched."""
+"""Of larger semigroups only short frames are tried."""
+MAX_FRAMES, MAX_FRAME, MAX_MIDDLES = 48, 60, 300
+"""Short frames: how many are tried, the longest word of one, and how many words between frames."""
 
 Transformation = tuple[int, ...]
 """By state, the state after a word."""
@@ -56,25 +60,81 @@ def block_obstruction(dfa: DFA) -> BlockObstruction | None:
         True
     """
     minimal = dfa.minimal()
-    stable = _stable(minimal)
-    if stable is None:
-        return None
-    for e in stable:
-        if any(e[e[q]] != e[q] for q in range(len(e))):
-            continue
-        if (component := _failing(e, stable)) is not None:
-            acts = _blocks(e, stable)
-            return BlockObstruction(
-                minimal,
-                _spelt(minimal, stable[e]),
-                tuple(_spelt(minimal, word) for word in acts.values()),
-                component,
-            )
+    if (found := _with_short_frames(minimal)) is not None:
+        return found
+    for e, word in (stable := _stable(minimal)).items():
+        if _is_idempotent(e) and (component := _failing(e, stable)) is not None:
+            return _obstruction(minimal, e, word, stable, component)
     return None
 
 
-def _stable(dfa: DFA) -> dict[Transformation, tuple[int, ...]] | None:
-    """The transformations of the words of the stable length, each with such a word."""
+def _is_idempotent(e: Transformation) -> bool:
+    return all(e[then] == then for then in e)
+
+
+def _obstruction(
+    minimal: DFA,
+    e: Transformation,
+    frame: tuple[int, ...],
+    words: dict[Transformation, tuple[int, ...]],
+    component: Component,
+) -> BlockObstruction:
+    middles = _blocks(e, words).values()
+    return BlockObstruction(
+        minimal,
+        _spelt(minimal, frame),
+        tuple(_spelt(minimal, word) for word in middles),
+        component,
+    )
+
+
+def _with_short_frames(minimal: DFA) -> BlockObstruction | None:
+    """Frames that are powers of short words, with some of the words of their length between.
+
+    Any idempotent and any words of its length make blocks, so what is found is an obstruction.
+    """
+    tried: set[Transformation] = set()
+    for e, frame in _short_idempotents(minimal):
+        if e in tried or len(set(e)) == 1:
+            continue
+        tried.add(e)
+        words = _some_words(minimal, len(frame))
+        if (component := _failing(e, words)) is not None:
+            return _obstruction(minimal, e, frame, words, component)
+        if len(tried) == MAX_FRAMES:
+            break
+    return None
+
+
+def _short_idempotents(dfa: DFA) -> Iterator[tuple[Transformation, tuple[int, ...]]]:
+    """Idempotent powers of words, in the order of the words."""
+    for length in range(1, MAX_FRAME):
+        if len(dfa.alphabet) ** length > MAX_TRANSFORMATIONS:
+            return
+        for word in product(range(len(dfa.alphabet)), repeat=length):
+            act = tuple(dfa.run_from(q, word) for q in range(dfa.size))
+            power, times = act, 1
+            while not _is_idempotent(power) and (times + 1) * length <= MAX_FRAME:
+                power, times = tuple(act[q] for q in power), times + 1
+            if _is_idempotent(power):
+                yield power, word * times
+
+
+def _some_words(dfa: DFA, length: int) -> dict[Transformation, tuple[int, ...]]:
+    """Some transformations of words of one length, each with its word."""
+    level: dict[Transformation, tuple[int, ...]] = {tuple(range(dfa.size)): ()}
+    for _ in range(length):
+        following: dict[Transformation, tuple[int, ...]] = {}
+        for symbol, move in enumerate(zip(*dfa.transitions, strict=True)):
+            for act, word in level.items():
+                following.setdefault(tuple(move[q] for q in act), (*word, symbol))
+        stride = -(-len(following) // MAX_MIDDLES)  # spread over all beginnings
+        level = dict(list(following.items())[::stride])
+    return level
+
+
+def _stable(dfa: DFA) -> dict[Transformation, tuple[int, ...]]:
+    """The transformations of the words of the stable length, each with a word; none if too many."""
     letters = list(zip(*dfa.transitions, strict=True))
     levels: list[dict[Transformation, tuple[int, ...]]] = []
     seen: dict[frozenset[Transformation], int] = {}
@@ -86,7 +146,7 @@ def _stable(dfa: DFA) -> dict[Transformation, tuple[int, ...]] | None:
                 following.setdefault(tuple(move[q] for q in act), (*word, symbol))
         level = following
         if len(level) > MAX_TRANSFORMATIONS or len(levels) > MAX_TRANSFORMATIONS:
-            return None
+            return {}
         levels.append(level)
         key = frozenset(level)
         if key in seen:  # level n equals level m: from m on, lengths repeat with period n - m

@@ -133,7 +133,7 @@ def _with_positions(dfa: DFA, *, last_symbol: bool) -> Answer:
             verdict="unknown",
             support="none",
             reason=f"the bounded test (periods {periods}; up to the last {max(WINDOWS)} symbols) "
-            "finds no program, and there is no block obstruction",
+            "finds no program, and no block obstruction is found",
             change="a larger period or window may give a program; a failure up to a bound is "
             "evidence only",
         )
@@ -153,19 +153,13 @@ def _unfolded(dfa: DFA, unfolding: Unfolding) -> Answer:
 
 
 def _with_program(answer: Answer, dfa: DFA, witness: Decision | Unfolding) -> Answer:
-    """A yes with its program: proved on all words, or compared on short ones.
-
-    That a program does not read the last symbol is shown by the potentials, which then remain the
-    certificate.
-    """
+    """A yes with its program: proved on all words, or compared on short ones."""
     try:
         program = synthesise(dfa, witness)
     except WeftError:  # too large to write; the potentials remain
         return answer
     found = prove_equal(dfa, program)
     if found.status == "proved":
-        if isinstance(witness, Decision) and not witness.last_symbol:
-            return replace(answer, program=str(program))
         certificate = program_certificate(dfa, program)
         return replace(answer, program=str(program), certificate=certificate)
     if found.checked_to is None:
