@@ -67,6 +67,20 @@ def test_functions_of_a_file(tmp_path: Path) -> None:
         assert (bad.code, len(bad.stderr.splitlines())) == (2, 1), name
 
 
+def test_what_a_function_prints_is_no_part_of_the_output(tmp_path: Path) -> None:
+    (tmp_path / "loud.py").write_text(
+        "print('imported')\ndef even(word):\n    print(word)\n    return len(word) % 2 == 0\n"
+    )
+    arguments = ["predict", "loud.py:even", "--alphabet", "a", "--max-length", "4", "--json"]
+    done = execute(arguments, tmp_path)
+    assert json.loads(done.stdout)["length"]["readings"][0]["absolute"]["verdict"] == "yes"
+    assert "imported" in done.stderr
+
+
+def test_a_parameter_of_a_task_may_be_called_alphabet() -> None:
+    assert execute(["predict", "sorting", "alphabet=200"]).code == 0
+
+
 def test_tasks_are_answered_by_reading() -> None:
     done = execute(["predict", "sorting"])
     assert done.code == 0
@@ -88,8 +102,11 @@ def test_minimal_programs() -> None:
 def test_communication_and_protocol() -> None:
     table = execute(["predict", "(aa)*", "--communication"]).stdout
     assert "communication: consistent" in table
+    table = execute(["predict", "crasp:majority", "--communication"]).stdout
+    assert "communication: certified" in table
     shown = execute(["predict", "crasp:majority", "--protocol"]).stdout
-    assert "N = 512" in shown and "NOT EXACT" not in shown
+    assert "N = 512" in shown
+    assert "NOT EXACT" not in shown
 
 
 def test_the_list_of_languages() -> None:
@@ -117,6 +134,7 @@ def test_the_list_of_languages() -> None:
         ["scan", "--out", "x.json"],
         ["mine.py:f", "--alphabet", "ab"],
         ["modular-addition", "modulus=1", "digits=3"],
+        ["parity", "nosuch=3", "--train", "length<=3"],
     ],
 )
 def test_bad_input_is_one_line(arguments: list[str], tmp_path: Path) -> None:

@@ -61,6 +61,21 @@ def test_files(tmp_path: Path) -> None:
     assert read_subject(f"{tmp_path}/mine.py:Same").kind == "program"
 
 
+def test_names_that_a_file_does_not_define(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("number = 3\nclass Plain:\n    pass\n")
+    for name in ("nosuch", "number", "Plain"):
+        with pytest.raises(WeftError, match=f"no function, task or program '{name}'"):
+            read_subject(f"{tmp_path}/mine.py:{name}", "ab")
+    with pytest.raises(WeftError, match="names no function"):
+        read_subject(f"{tmp_path}/mine.py", "ab")
+
+
+def test_a_name_like_no_other_does_not_list_all_names() -> None:
+    with pytest.raises(WeftError) as error:
+        read_subject("xyzzy")
+    assert len(str(error.value)) < 250
+
+
 def test_parameters_choose_the_task() -> None:
     assert read_subject("parity", parameters={"length": 7}).value.length == 7
     assert read_subject("task:parity(length=8)").value.length == 8

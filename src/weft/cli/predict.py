@@ -102,7 +102,10 @@ def predict_command(
     seconds: Annotated[
         float,
         typer.Option(
-            "--seconds", min=0.1, max=3600, help="Of functions and programs: time to search."
+            "--seconds",
+            min=0.1,
+            max=3600,
+            help="Of functions and programs: time to search, and for each batch of words.",
         ),
     ] = 60.0,
     out: Annotated[

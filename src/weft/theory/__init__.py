@@ -2,8 +2,8 @@
 
 `predict` asks every theory that applies to a subject: a language, function, program or task.
 
-`length` (Huang et al., 2025): C-RASP says which tasks generalise to longer inputs, with certificates
-(docs/length-theory.md). `arithmetic` (Xu et al., 2024): accuracy by number of digits.
+`length` (Huang et al., 2025): C-RASP says which tasks generalise to longer inputs, with
+certificates (docs/length-theory.md). `arithmetic` (Xu et al., 2024): accuracy by number of digits.
 
 `minimal` (ALTA paper, sections 3.2 and 4.1, appendices B.3 and C.2): `minimal_program` keeps the
 rules that the training inputs use, `generalises` runs the result on other inputs, `is_minimal` is

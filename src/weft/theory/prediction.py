@@ -53,7 +53,7 @@ def predict(
     subject: object,
     train: str | Sequence[str] | None = None,
     *tests: str | Sequence[str],
-    alphabet: str | Sequence[str] = "",
+    alphabet: str | Sequence[str] | int = "",
     last_symbol: bool = True,
     encoding: str = "absolute",
     max_length: int = 10,
@@ -68,8 +68,9 @@ def predict(
         train: training inputs of a program: a task's split, `length<=20`, or the inputs. With it,
             `.minimal` says whether they determine the program on the tests; nothing else is asked.
         tests: test inputs in the same form.
-        alphabet: the letters, for an expression or a function.
-        last_symbol: of a regular language, whether C-RASP programs may read the last symbol.
+        alphabet: the letters, for an expression or a function; a number is a parameter of a task.
+        last_symbol: of a regular language, whether programs without positions may read the last
+            symbol; local predicates read it in any case.
         encoding: of an arithmetic task, the positional encoding.
         max_length: of a function or program, words up to this length are tried.
         seconds: of a function or program, how long the search for a program may take.
@@ -83,6 +84,27 @@ def predict(
         >>> weft.predict("parity", "parity(length=3):train", "length<=9").minimal.solved
         True
     """
+    if isinstance(alphabet, int):
+        alphabet, parameters = "", {**parameters, "alphabet": alphabet}
+    return predict_subject(
+        subject, parameters, train, tests, alphabet=alphabet, last_symbol=last_symbol,
+        encoding=encoding, max_length=max_length, seconds=seconds,
+    )  # fmt: skip
+
+
+def predict_subject(
+    subject: object,
+    parameters: dict[str, Any],
+    train: str | Sequence[str] | None = None,
+    tests: Sequence[str | Sequence[str]] = (),
+    *,
+    alphabet: str | Sequence[str] = "",
+    last_symbol: bool = True,
+    encoding: str = "absolute",
+    max_length: int = 10,
+    seconds: float = 60.0,
+) -> Prediction:
+    """`predict` with parameters of any name, such as the `alphabet` of `sorting`."""
     if train is not None:
         return _minimal(subject, train, tests, parameters)
     if tests:
@@ -113,8 +135,17 @@ def _minimal(
     tests: Sequence[str | Sequence[str]],
     options: dict[str, Any],
 ) -> Prediction:
+    from weft.theory.minimal.minimise import MinimalOptions
     from weft.theory.minimal.prediction import predict_minimal
 
+    known = ("examples", "test_examples", *MinimalOptions.__annotations__)
+    for option in options:
+        if option not in known:
+            raise WeftError(
+                f"there is no option '{option}' of a minimal program",
+                remedy="Use " + ", ".join(known) + "; parameters of a task belong in the split, as "
+                "in addition(digits=3):train",
+            )
     name = subject.removeprefix("program:") if isinstance(subject, str) else subject
     found = predict_minimal(name, train, *tests, **options)  # type: ignore[arg-type]
     shown = Subject(

@@ -15,15 +15,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal
 
 from weft.automata import DFA, LANGUAGES, Language, expression_dfa, language, read_automaton
 from weft.crasp.program import CraspProgram
-from weft.errors import WeftError, did_you_mean
+from weft.errors import WeftError
 from weft.extensions import kind_in_file, reference
 from weft.extensions.points import point_of
-from weft.extensions.user_files import object_in_file
+from weft.extensions.user_files import load_file
 from weft.files import is_file
 from weft.language.program import Program
 from weft.tasks import TASKS, Task, task
@@ -33,6 +34,9 @@ Kind = Literal["language", "C-RASP program", "function", "task", "program"]
 PREFIXES = ("language", "task", "program", "crasp", "file", "re")
 OPERATORS = frozenset("*+?|()[]{}.^")
 """A text with none of these is taken for a misspelt name, not for a regular expression."""
+LISTS = (
+    "`weft predict --list`, `weft tasks` and `weft list` show the languages, tasks and programs. "
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,17 +136,13 @@ def _named(text: str, alphabet: str | Sequence[str], parameters: dict[str, Any])
         first = _prefixed(readings[0], text, text, alphabet, parameters)
         return Subject(**{**vars(first), "also": also})
     if not OPERATORS & set(text) and not alphabet:
-        known = [*LANGUAGES, *TASKS, *_programs()]
+        near = get_close_matches(text, [*LANGUAGES, *TASKS, *_programs()], n=1)
         raise WeftError(
             f"there is no language, task or program '{text}'",
-            remedy=f"{_capital(did_you_mean(text, known))} For a regular expression write "
-            f"'re:{text}', or give its alphabet",
+            remedy=(f"Did you mean '{near[0]}'? " if near else LISTS)
+            + f"For a regular expression write 're:{text}', or give its alphabet",
         )
     return _expression(text, text, alphabet)
-
-
-def _capital(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}" + ("" if text.endswith(("?", ".")) else ".")
 
 
 def _programs() -> list[str]:
@@ -195,13 +195,23 @@ def _in_python_file(text: str) -> bool:
 def _from_file(text: str, alphabet: str | Sequence[str], parameters: dict[str, Any]) -> Subject:
     """A function, a task or a program that a Python file defines."""
     named = reference(text)
-    points = tuple(map(point_of, ("task", "program")))
-    if named.name is not None and not named.arguments:
-        value = object_in_file(Path(named.path), named.name, points)
-        if callable(value) and not isinstance(value, type):
-            return _function(text, value, alphabet)
     if not is_file(named.path):
         raise WeftError(f"there is no file {named.path}", remedy="Give the path of a Python file")
+    if named.name is not None and not named.arguments:
+        points = tuple(map(point_of, ("task", "program")))
+        value = vars(load_file(Path(named.path))).get(named.name)
+        if callable(value) and not isinstance(value, type):
+            return _function(text, value, alphabet)
+        if not any(point.accepts(value) for point in points):
+            raise WeftError(
+                f"{named.path} has no function, task or program '{named.name}'",
+                remedy="Name one that it defines",
+            )
+    elif alphabet:
+        raise WeftError(
+            f"{text} names no function, and only functions of a file take an alphabet",
+            remedy=f"Write {named.path}:NAME",
+        )
     prefix = kind_in_file(text, ("task", "program"))
     return _prefixed(prefix, text, text, alphabet, parameters)
 

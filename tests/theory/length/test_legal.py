@@ -71,7 +71,8 @@ def test_the_words_of_a_confusion_are_prefixes_with_different_continuations(seed
         if found is None:
             continue
         confused += 1
-        assert all(word.endswith(found.ending) for word in found.words) and found.ending
+        assert found.ending
+        assert all(word.endswith(found.ending) for word in found.words)
         expected = tuple(continuations(dfa, word) for word in found.words)
         assert found.legal == expected
         assert all(expected)  # both are prefixes of words of the language

@@ -70,6 +70,19 @@ def test_that_a_program_does_not_read_the_last_symbol_is_certified(tmp_path: Pat
     assert [each.holds for each in check_certificates(tmp_path / "ab.json")][:2] == [True, True]
 
 
+@pytest.mark.parametrize(
+    ("text", "change"),
+    [
+        ("(ab|aabb)*", "membership of arbitrary words: no"),
+        ("(aa)*", "learned absolute positions: yes"),
+        ("(ab)*", ""),
+    ],
+)
+def test_what_would_change_an_answer_on_legal_next_symbols(text: str, change: str) -> None:
+    (_, legal) = length(text).length.readings  # type: ignore[union-attr]
+    assert legal.none.change == change
+
+
 def test_the_alphabet_is_part_of_the_question() -> None:
     assert length("[be]*be*", alphabet="be").length.none.verdict == "yes"
     outside = length("[abe]*be*", alphabet="abe").length
@@ -183,7 +196,7 @@ def test_an_alphabet_that_is_a_number_is_a_parameter_of_a_task() -> None:
 
 
 def test_options_of_minimal_programs_are_known() -> None:
-    with pytest.raises(WeftError, match="'tires'.*\n?.*tries"):
+    with pytest.raises(WeftError, match="'tires'"):
         weft.predict("parity", "length<=3", tires=2)
 
 
@@ -239,18 +252,24 @@ def test_forged_claims_do_not_hold(written: Path, forge: object) -> None:
     assert any(each.holds is False for each in check_certificates(written))
 
 
-@pytest.mark.parametrize("text", ["[ab]*b", "(ab)*"])
-def test_whether_programs_read_the_last_symbol_is_compared(text: str, tmp_path: Path) -> None:
-    """A no is weaker if programs may not read it, and a yes is stronger."""
-    for last_symbol in (True, False):
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("[ab]*b", (False, False)), ("(ab)*", (True, True)), ("(aa)*", (True, False))],
+)
+def test_whether_programs_read_the_last_symbol_is_compared(
+    text: str, expected: tuple[bool, bool], tmp_path: Path
+) -> None:
+    """A no about programs that may read it is one about all, and so is a yes by one that does not.
+
+    The file first says that they may, which is changed, then that they may not.
+    """
+    for last_symbol, holds in zip((True, False), expected, strict=True):
         found = length(text, last_symbol=last_symbol)
         write_certificates(tmp_path / "file.json", found.subject, found.length)
         data = json.loads((tmp_path / "file.json").read_text())
         data["last_symbol"] = not last_symbol
         (tmp_path / "file.json").write_text(json.dumps(data))
-        weaker = (found.length.none.verdict == "yes") == last_symbol
-        holds = check_certificates(tmp_path / "file.json")[0].holds
-        assert holds is not weaker
+        assert check_certificates(tmp_path / "file.json")[0].holds is holds
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from weft.automata.files import json_automaton
 from weft.errors import WeftError
 from weft.files import read_json, write_json
 from weft.theory.length.checker.witnesses import Checked, check
-from weft.theory.length.prediction import LengthPrediction
+from weft.theory.length.prediction import MEMBERSHIP, LengthPrediction
 from weft.theory.subjects import Subject
 
 FORMAT = 1
@@ -31,7 +31,8 @@ class CheckedAnswer:
         question: what is asked.
         positions: the positional encoding.
         verdict: the answer.
-        holds: whether the certificate establishes it; None if the answer has no certificate.
+        holds: whether the certificate establishes it; None if the answer has no certificate, or one
+            for an automaton that only agrees with the subject as far as the answer says.
         summary: what was checked, or what does not hold.
     """
 
@@ -75,13 +76,17 @@ def check_certificates(path: Path, expected: DFA | None = None) -> list[CheckedA
             for positions in ("none", "absolute")
         ]
         dfa = None if data["automaton"] is None else json_automaton(data["automaton"])
+        last_symbol = data["last_symbol"] is True
         result = [
-            _checked(question, positions, claim, dfa) for question, positions, claim in claims
+            _checked(question, positions, claim, dfa, last_symbol)
+            for question, positions, claim in claims
         ]
     except (KeyError, TypeError, AttributeError) as error:
         raise WeftError(
             f"{path} is incomplete ({type(error).__name__}: {error})", remedy=REMEDY
         ) from None
+    if not result:
+        raise WeftError(f"{path} holds no answers", remedy=REMEDY)
     if expected is not None:
         _compare(path, dfa, expected)
     return result
@@ -111,31 +116,66 @@ def _reordered(dfa: DFA, alphabet: tuple[str, ...]) -> DFA:
 
 
 def _checked(
-    question: str, positions: str, claim: Mapping[str, Any], dfa: DFA | None
+    question: str,
+    positions: str,
+    claim: Mapping[str, Any],
+    dfa: DFA | None,
+    last_symbol: bool,
 ) -> CheckedAnswer:
-    verdict = str(claim["verdict"])
+    verdict, support = str(claim["verdict"]), claim["support"]
     certificate = claim["certificate"]
+    holds: bool | None
     if certificate is None:
-        what = "unknown: there is nothing to check"
-        if verdict != "unknown":
-            what = "no certificate that a machine can check; docs/length-theory.md has the argument"
-        return CheckedAnswer(
-            question=question, positions=positions, verdict=verdict, holds=None, summary=what
-        )
-    try:
-        found = check(certificate)
-    except WeftError as error:
-        holds, summary = False, error.what
+        holds, summary = None, UNCHECKED.get(support, "there is nothing to check")
+        if support == "proved":
+            holds, summary = False, "the file claims a proof, but the answer has no certificate"
     else:
-        wrong = _mismatch(found, positions, verdict, dfa)
-        holds, summary = not wrong, wrong or found.summary
+        try:
+            found = check(certificate)
+        except WeftError as error:
+            holds, summary = False, error.what
+        else:
+            wrong = _mismatch(found, question, positions, verdict, dfa, last_symbol)
+            holds, summary = not wrong, wrong or found.summary
+            if not wrong and dfa is None:
+                holds, summary = _of_an_agreeing_automaton(found, support)
     return CheckedAnswer(
         question=question, positions=positions, verdict=verdict, holds=holds, summary=summary
     )
 
 
-def _mismatch(found: Checked, positions: str, verdict: str, dfa: DFA | None) -> str:
-    """Why a valid certificate does not establish a claim; empty if it does."""
+UNCHECKED = {
+    "theorem": "no certificate that a machine can check; docs/length-theory.md has the argument",
+    "checked": "no certificate; the answer rests on the words that were tried",
+}
+"""By what an answer rests on, what is said if it has no certificate."""
+
+
+def _of_an_agreeing_automaton(found: Checked, support: object) -> tuple[bool | None, str]:
+    """What a valid certificate says if the subject is a function, a program or a task."""
+    if support == "proved":
+        return False, "the file claims a proof, but is not about a regular language"
+    states = f"{found.dfa.size} state{'s' * (found.dfa.size > 1)}"
+    return None, (
+        f"the certificate holds for an automaton of {states}; whether the subject is its language "
+        "cannot be checked"
+    )
+
+
+def _mismatch(
+    found: Checked,
+    question: str,
+    positions: str,
+    verdict: str,
+    dfa: DFA | None,
+    last_symbol: bool,
+) -> str:
+    """Why a valid certificate does not establish a claim; empty if it does.
+
+    Without an automaton in the file, what the certificate says of its own is compared.
+    """
+    if question != (MEMBERSHIP if dfa else ""):
+        return f"the certificate is about membership, but the file claims {question or 'more'}"
     if verdict not in ("yes", "no") or found.inside != (verdict == "yes"):
         shown = "yes" if found.inside else "no"
         return f"the certificate shows a {shown}, but the file claims {verdict}"
@@ -143,6 +183,18 @@ def _mismatch(found: Checked, positions: str, verdict: str, dfa: DFA | None) -> 
         return "the certificate uses positions, but the file claims an answer without them"
     if not found.inside and not found.positions and positions == "absolute":
         return "the certificate is about programs without positions, but the file claims more"
-    if dfa is None or found.dfa.alphabet != dfa.alphabet or found.dfa.difference(dfa) is not None:
+    if dfa is None:
+        return ""
+    if found.dfa.alphabet != dfa.alphabet or found.dfa.difference(dfa) is not None:
         return "the certificate is about another language than the file"
+    if (
+        positions == "none"
+        and found.last_symbol != last_symbol
+        and found.inside == found.last_symbol
+    ):
+        may = ("may not", "may")
+        return (
+            f"the certificate is about programs that {may[found.last_symbol]} read the last "
+            f"symbol, but the file is about programs that {may[last_symbol]}"
+        )
     return ""

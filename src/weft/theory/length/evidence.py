@@ -20,6 +20,8 @@ from weft.theory.subjects import Subject
 
 LONGEST = 10
 """The longest half of a table."""
+ENTRIES, ENTRIES_OF_PROGRAM = 2**20, 2**12
+"""At most so many words of the longest length; a C-RASP program takes about 1 ms for each."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +93,8 @@ def communication_of(subject: Subject) -> CommunicationTable:
     """
     function, program = _function(subject)
     longest = LONGEST
-    while len(subject.alphabet) ** (2 * longest) > 2**20 and longest > 2:
+    entries = ENTRIES if program is None else ENTRIES_OF_PROGRAM
+    while len(subject.alphabet) ** (2 * longest) > entries and longest > 2:
         longest -= 1
     return CommunicationTable(
         communication(function, subject.alphabet, max_length=longest, program=program)

@@ -8,6 +8,8 @@ Theorem 4 (docs/length-theory.md): C-RASP without positions expresses the legal 
 every component of the minimal automaton, every letter that is legal after two states of one stable
 class leads from both to one state. The state after a letter is then known from the class before it
 and the letter; otherwise two prefixes with one last letter and different continuations look alike.
+If programs may not read the last symbol, no two states of a class may have different futures, which
+is the condition for membership.
 
 With positions, the same condition on an unfolded automaton is a yes, and a block obstruction, whose
 states are all live, is a no.
@@ -64,8 +66,12 @@ def legal_next(dfa: DFA, state: int) -> frozenset[str]:
     return frozenset(letters | ({END} if state in dfa.accepting else set()))
 
 
-def confusion(dfa: DFA) -> Confusion | None:
+def confusion(dfa: DFA, *, last_symbol: bool = True) -> Confusion | None:
     """Prefixes that C-RASP without positions confuses; None if it expresses the legal sets.
+
+    Args:
+        dfa: an automaton of the language.
+        last_symbol: whether programs may read the last symbol.
 
     Example:
         >>> from weft.automata import expression_dfa
@@ -80,6 +86,8 @@ def confusion(dfa: DFA) -> Confusion | None:
         pair = _merged(component, minimal.transitions, minimal.live(), lambda state: state)
         if pair is not None:
             return _confusion(minimal, *pair)
+        if not last_symbol and component.flows:
+            return _confusion(minimal, component.flows[0].source, component.flows[0].target)
     return None
 
 
@@ -117,11 +125,11 @@ def _merged(
     return None
 
 
-def _confusion(dfa: DFA, one: int, other: int, letter: int) -> Confusion:
+def _confusion(dfa: DFA, one: int, other: int, *begin: int) -> Confusion:
     """The shortest letters, of those that begin so, after which the legal sets differ."""
     words, live = dfa.access_words(), dfa.live()
-    first = dfa.transitions[one][letter], dfa.transitions[other][letter]
-    pairs: list[tuple[int, int, tuple[int, ...]]] = [(*first, (letter,))]
+    first = dfa.run_from(one, begin), dfa.run_from(other, begin)
+    pairs: list[tuple[int, int, tuple[int, ...]]] = [(*first, begin)]
     known = {first}
     for left, right, read in pairs:  # grows while it is read; distinct live states differ somewhere
         legal = legal_next(dfa, left), legal_next(dfa, right)
@@ -165,11 +173,12 @@ def _passes(minimal: DFA, period: int, window: int) -> bool:
     )
 
 
-def predict_legal_next(dfa: DFA) -> tuple[Answer, Answer]:
+def predict_legal_next(dfa: DFA, *, last_symbol: bool = True) -> tuple[Answer, Answer]:
     """Predict length generalisation on legal next symbols, without positions and with them.
 
     Args:
         dfa: an automaton of the language.
+        last_symbol: whether programs without positions may read the last symbol.
 
     Example:
         >>> from weft.automata import language
@@ -179,18 +188,18 @@ def predict_legal_next(dfa: DFA) -> tuple[Answer, Answer]:
         ['no', 'yes']
     """
     minimal = dfa.minimal()
-    found = confusion(minimal)
+    found = confusion(minimal, last_symbol=last_symbol)
     if found is None:
+        known = "counts and the last symbol" if last_symbol else "counts"
         none = Answer(
             positions="none",
             verdict="yes",
             support="theorem",
-            reason="on prefixes of words of the language, counts and the last symbol determine "
-            "the symbols that may come next",
-            change="membership of arbitrary words is another question",
+            reason=f"on prefixes of words of the language, {known} determine the symbols that may "
+            "come next",
         )
         return none, replace(none, positions="absolute")
-    none = Answer(positions="none", verdict="no", support="theorem", reason=_reason(minimal, found))
+    none = Answer(positions="none", verdict="no", support="theorem", reason=_reason(found))
     return none, _with_positions(minimal)
 
 
@@ -210,7 +219,7 @@ def _with_positions(minimal: DFA) -> Answer:
             positions="absolute",
             verdict="unknown",
             support="none",
-            reason="the bounded test finds no program, and there is no block obstruction",
+            reason="the bounded test finds no program, and no block obstruction is found",
             change="a larger period or window may give a program",
         )
     period, window = size
@@ -224,14 +233,14 @@ def _with_positions(minimal: DFA) -> Answer:
         support="theorem",
         reason=f"on prefixes of words of the language, {listed} determine the symbols that may "
         "come next",
-        change="membership of arbitrary words is another question",
     )
 
 
-def _reason(dfa: DFA, found: Confusion) -> str:
+def _reason(found: Confusion) -> str:
     one, two = (f"'{word}'" if word else "the empty word" for word in found.words)
     after = [", ".join(sorted(legal)) or "nothing" for legal in found.legal]
     return (
-        f"after long enough common beginnings no count tells {one} from {two}, but what may come "
-        f"next is {after[0]} after the one and {after[1]} after the other"
+        f"no combination of counts tells the state after {one} from the state after {two}"
+        + (", and both words end with the same symbol" if found.ending else "")
+        + f", but what may come next is {after[0]} in the one and {after[1]} in the other"
     )

@@ -16,8 +16,9 @@ from weft.crasp.program import CraspProgram
 from weft.errors import WeftError
 from weft.interpreter.reference import run
 from weft.language.program import Program
-from weft.tasks import Task, task
+from weft.tasks import TASKS, Task, task
 from weft.tasks.formal.formal_language import FormalLanguage
+from weft.tasks.sequences import Copy
 from weft.theory.length.answers import Answer, Positions, Verdict
 from weft.theory.length.classes import LanguageClass
 from weft.theory.length.legal import predict_legal_next
@@ -178,7 +179,7 @@ def predict_length(
 
 
 def _language(found: LanguagePrediction) -> LengthPrediction:
-    legal = Reading(question=NEXT_SYMBOLS, **_pair(predict_legal_next(found.dfa)))
+    legal = _legal_next(found)
     main = Reading(question=MEMBERSHIP, none=found.none, absolute=found.absolute)
     return LengthPrediction(
         readings=(main, legal),
@@ -187,6 +188,18 @@ def _language(found: LanguagePrediction) -> LengthPrediction:
         language_class=found.language_class,
         others=_class_theories(found.language_class),
     )
+
+
+def _legal_next(found: LanguagePrediction) -> Reading:
+    """The answers on legal next symbols, with the questions that have another answer."""
+    none, absolute = predict_legal_next(found.dfa, last_symbol=found.last_symbol)
+    if (none.verdict, absolute.verdict) == ("no", "yes"):
+        none = replace(none, change="learned absolute positions: yes")
+    if (none.verdict, found.none.verdict) == ("yes", "no"):
+        none = replace(none, change="membership of arbitrary words: no")
+    if (absolute.verdict, found.absolute.verdict) == ("yes", "no"):
+        absolute = replace(absolute, change="membership of arbitrary words: no")
+    return Reading(question=NEXT_SYMBOLS, none=none, absolute=absolute)
 
 
 def _pair(answers: tuple[Answer, Answer]) -> dict[str, Answer]:
@@ -279,12 +292,16 @@ def _task(made: Task, last_symbol: bool) -> LengthPrediction:
         if made.target == "next":
             return replace(found, readings=found.readings[::-1])
         return found
-    if made.name in ALIASES:
+    library = _of_library(made)
+    if library and made.name in ALIASES:
         dfa = LANGUAGES[ALIASES[made.name]].dfa
         return _language(predict_language(dfa, last_symbol=last_symbol))
     from weft.theory.length.transductions import task_readings
 
-    asked = task(SAME_QUESTION[made.name]) if made.name in SAME_QUESTION else made
+    asked = made
+    if library and made.name in SAME_QUESTION:
+        distinct = isinstance(made, Copy) and made.unique
+        asked = task("unique-copy" if distinct else SAME_QUESTION[made.name])
     readings = tuple(
         Reading(question=question, **_pair(answers))
         for question, answers in task_readings(asked).items()
@@ -295,6 +312,11 @@ def _task(made: Task, last_symbol: bool) -> LengthPrediction:
         uncovered=f"length generalisation of the task {made.name} is not covered by the theory of "
         "Weft; if its answer is true or false, give it as a function of words"
     )
+
+
+def _of_library(made: Task) -> bool:
+    """Whether a task is what the library calls so, and not a user's class of the same name."""
+    return made.name in TASKS and type(made) is type(task(made.name))
 
 
 def _regular(made: FormalLanguage) -> DFA | None:

@@ -129,9 +129,10 @@ class WordFunction:
     def _call(self, word: Word) -> Hashable:
         try:
             answer = self._function("".join(word) if self._text else word)
-        except (Exception, SystemExit) as error:  # in a thread, sys.exit would end without a word
+        except BaseException as error:  # in a thread, sys.exit would end without a word
             raise WeftError(
-                f"the function raised {type(error).__name__} for {shown(word)}: {error}",
+                f"the function raised {type(error).__name__} for {shown(word)}"
+                + (f": {error}" if str(error) else ""),
                 remedy="Give a function that is defined for every word over the alphabet",
             ) from error
         if self._boolean:
