@@ -35,9 +35,9 @@ def test_bad_input_is_one_line(arguments: list[str]) -> None:
 
 def test_every_term_of_a_trained_run_is_shown(tmp_path: Path) -> None:
     settings = [
-        "steps=2", "batch=4", "evaluation.size=4", "parameters.length=6", "parameters.longer=9",
-        "parameters.longest=12", "model.layers=2", "model.heads=2", "model.width=8",
-        "model.hidden=8", "model.position=learned", "model.positions=15",
+        "steps=2", "batch=4", "evaluation.size=4", "parameters.length=12", "parameters.longer=16",
+        "parameters.longest=20", "model.layers=2", "model.heads=2", "model.width=8",
+        "model.hidden=8", "model.position=learned", "model.positions=23",
     ]  # fmt: skip
     done = execute(["train", "binary-majority", *settings, "--device", "cpu"], tmp_path)
     assert done.code == 0, done.stderr

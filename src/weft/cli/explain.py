@@ -7,7 +7,10 @@ from typing import Annotated
 
 import typer
 
-from weft.cli.options import Json, RunName, Runs, count_option, print_json
+from weft.cli.options import Json, Out, RunName, Runs, count_option, print_json
+from weft.files import output_folder
+
+MAX_INPUTS = 1_000_000
 
 
 def explain_command(
@@ -18,10 +21,22 @@ def explain_command(
             "--tolerance",
             min=0.0,
             max=0.5,
-            help="How far a unit may be from the exact values of a rule.",
+            help="Of rules: how far a unit may be from the exact values of a rule.",
         ),
     ] = 0.1,
-    limit: Annotated[int, count_option("--limit", "How many rules of a kind to print.", 0)] = 100,
+    inputs: Annotated[
+        int,
+        typer.Option(
+            "--inputs",
+            min=1,
+            max=MAX_INPUTS,
+            help="Of arithmetic: how many questions hypotheses are compared on.",
+        ),
+    ] = 2000,
+    limit: Annotated[
+        int, count_option("--limit", "How many rules of a kind, or rows of a table, to print.", 0)
+    ] = 100,
+    out: Out = None,
     runs: Runs = Path("runs"),
     json: Json = False,
 ) -> None:
@@ -33,7 +48,13 @@ def explain_command(
     does the same as one on all training states (alike), or neither (extra). Rules are extracted
     from one hidden layer of ReLUs; deeper feed-forwards are compared only in their function. An L1
     penalty in training (supervision.l1) leaves rules that can be extracted; without it there
-    are hardly any. Other runs have no explanation yet.
+    are hardly any.
+
+    For a run trained on the answers of an arithmetic task, it is the function that the model
+    computes. Hypotheses compete: the operation on all digits, on the last n or fewer, a residue, a
+    copy of an operand, a constant. Each is fitted on one half of the questions, and compared with
+    the model's outputs, right or wrong, on the other. Changing single digits shows which of them
+    each output digit depends on. Other runs have no explanation yet.
 
     Examples:
 
@@ -41,12 +62,18 @@ def explain_command(
 
       weft explain 3f2a --tolerance 0.2 --limit 20
 
+      weft explain 3f2a --inputs 4000 --out explanation
+
       weft explain 3f2a --json
     """
     from weft.studies import explain
     from weft.training import RunStore
 
-    explanation = explain(RunStore(runs).find(run), tolerance=tolerance)
+    if out is not None:
+        output_folder(out, option="--out")
+    explanation = explain(RunStore(runs).find(run), tolerance=tolerance, inputs=inputs)
+    if out is not None:
+        explanation.write(out)
     if json:
         print_json(explanation.as_dict())
         return

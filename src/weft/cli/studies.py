@@ -335,7 +335,8 @@ def study_command(
                 report_only=report,
                 out=out,
                 json=json,
-                command=_study_command(name, scale, only or [], values, jobs, device, stack, seeds),
+                command=_study_command(name, scale, only or [], values, jobs, device, stack, seeds)
+                + "".join(f" --from {path.name}" for path in stored or []),
                 records=records,
             ),
             deadline(minutes),

@@ -41,7 +41,9 @@ STUDIES = {study_.name: study_ for study_ in (PARITY, SCAN, *LENGTH_STUDIES)}
 RECORDED: dict[str, RecordedExperiment] = {ARITHMETIC.name: ARITHMETIC}
 """Experiments that can report the records of other machines."""
 EXPERIMENTS: dict[str, Experiment] = {
-    each.name: each for each in (POSITION_TERMS, INFERENCE, *RECORDED.values())
+    POSITION_TERMS.name: POSITION_TERMS,
+    INFERENCE.name: INFERENCE,
+    **RECORDED,
 }
 """Studies that compute their own cells."""
 

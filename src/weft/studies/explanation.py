@@ -1,22 +1,29 @@
 """What the model of a run has learned, explained by a method that suits how it was trained.
 
-`explain` looks the method up in `EXPLAINERS`. Today there is one: a run from traces (`weft train
-TASK --traces PROGRAM`) trains the feed-forward of a compiled model, in whose residual stream every
-variable has its own dimensions, so its hidden units can be read as rules
-(`weft.theory.extraction.extract`) and compared with the compiled ones
-(`weft.theory.extraction.weight_distance`).
+`explain` looks the method up in `EXPLAINERS`:
+
+- A run from traces (`weft train TASK --traces PROGRAM`) trains the feed-forward of a compiled
+  model, in whose residual stream every variable has its own dimensions, so its hidden units can be
+  read as rules (`weft.theory.extraction.extract`) and compared with the compiled ones
+  (`weft.theory.extraction.weight_distance`).
+- A run from the answers of an arithmetic task is explained by hypotheses about the function that it
+  computes, and by interventions on single digits (`weft.studies.arithmetic.explanation`).
 """
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol
 
 from weft.errors import WeftError
 from weft.interpreter.states import StateSet
+from weft.interpreter.trace import plain
 from weft.language.program import Program
+from weft.studies.arithmetic.explanation import arithmetic_task, explain_arithmetic
 from weft.theory.extraction.weight_distance import WITHIN, Distance, UnitDistance, distance
 from weft.theory.optimum.reconstruction import require_categorical
 from weft.training.program_task import ProgramTask
@@ -26,6 +33,8 @@ from weft.training.traces.trace_learner import feed_forward_of, traces_of
 
 KINDS = {"recovered": "program", "alike": "alike", "extra": "extra"}
 """Kinds of extracted rules, and the word that a listing shows for each."""
+MOST_LINES = 100_000
+"""Of rules of a kind on a page."""
 ACTIVATIONS = {"relu": "ReLUs", "clipped": "clipped ReLUs"}
 
 
@@ -38,6 +47,22 @@ class Explanation(Protocol):
     def as_dict(self) -> dict[str, Any]:
         """The explanation as plain values, for JSON."""
 
+    def write(self, folder: Path) -> list[Path]:
+        """Write page, values and figures into a folder; returns the files."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to explain a run; every method takes what concerns it.
+
+    Attributes:
+        tolerance: of rules: how far numbers in the weights may be from the values they are read as.
+        inputs: of arithmetic: how many questions hypotheses are compared on.
+    """
+
+    tolerance: float = 0.1
+    inputs: int = 2000
+
 
 @dataclass(frozen=True)
 class Explainer:
@@ -47,30 +72,32 @@ class Explainer:
         explains: the runs that it explains, in words.
         command: the command that trains such a run.
         applies: whether it can explain a run.
-        explain: the method; its second argument is the tolerance.
+        explain: the method.
     """
 
     explains: str
     command: str
     applies: Callable[[Run], bool]
-    explain: Callable[[Run, float], Explanation]
+    explain: Callable[[Run, Options], Explanation]
 
 
-def explain(run: Run, *, tolerance: float = 0.1) -> Explanation:
+def explain(run: Run, *, tolerance: float = 0.1, inputs: int = 2000) -> Explanation:
     """Explain what the model of a run has learned, by the first method that applies to it.
 
     Args:
-        run: a run with weights, finished or not.
-        tolerance: how far numbers in the weights may be from the values they are read as.
+        run: a run with weights; of an arithmetic task, it must be finished.
+        tolerance: of rules: how far numbers in the weights may be from the values they are read as.
+        inputs: of arithmetic: how many questions hypotheses are compared on.
     """
     for explainer in EXPLAINERS:
         if explainer.applies(run):
-            return explainer.explain(run, tolerance)
+            return explainer.explain(run, Options(tolerance, inputs))
     known = "; ".join(explainer.explains for explainer in EXPLAINERS)
     raise WeftError(
         f"there is no explanation yet for the run {run.name}, which trained {run.config.task} from "
         f"{run.config.supervision.by}",
-        remedy=f"These can be explained: {known}. Train one: {EXPLAINERS[0].command}",
+        remedy=f"These can be explained: {known}. Train one: "
+        f"{' or '.join(explainer.command for explainer in EXPLAINERS)}",
     )
 
 
@@ -157,6 +184,17 @@ class RuleExplanation:
             "unreadable": away.unreadable or None,
             "units": None if away.units is None else _units_as_dict(self.program, away.units),
         }
+
+    def write(self, folder: Path) -> list[Path]:
+        """Write a page with all rules, and the values, into a folder; returns the files."""
+        folder.mkdir(parents=True, exist_ok=True)
+        page, values = folder / "explanation.md", folder / "explanation.json"
+        rules = "\n".join(f"    {line}" for line in self.lines(MOST_LINES))
+        title = f"# Rules in the weights of a model of {self.run.config.task}"
+        page.write_text(f"{title}\n\n{rules}\n", encoding="utf-8")
+        text = json.dumps(plain(self.as_dict()), ensure_ascii=False, indent=1)
+        values.write_text(f"{text}\n", encoding="utf-8")
+        return [page, values]
 
 
 def _unit_summary(rules: int, units: UnitDistance) -> Iterator[tuple[str, str]]:
@@ -260,7 +298,13 @@ EXPLAINERS = [
         explains="runs trained from a program's traces",
         command="weft train TASK --traces PROGRAM",
         applies=lambda run: run.config.supervision.by == "traces",
-        explain=lambda run, tolerance: extract_rules(run, tolerance=tolerance),
+        explain=lambda run, options: extract_rules(run, tolerance=options.tolerance),
+    ),
+    Explainer(
+        explains="runs trained on the answers of an arithmetic task",
+        command="weft train addition",
+        applies=lambda run: arithmetic_task(run) is not None,
+        explain=lambda run, options: explain_arithmetic(run, inputs=options.inputs),
     ),
 ]
 """All methods; `explain` takes the first that applies."""
