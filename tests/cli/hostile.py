@@ -140,6 +140,7 @@ BASES: dict[str, list[str]] = {
     "crasp check": ["majority.crasp", "--samples", "2", "--max-length", "5"],
     "crasp positions": ["counting"],
     "regulariser": ["counting"],
+    "predict": ["(aa)*", "--seconds", "1"],
 }
 """Arguments with which each command ends well and soon; a bad value is put after them."""
 

@@ -25,6 +25,8 @@ MAX_COUNT = 1_000_000_000
 MAX_JOBS = 1024
 """Processes at a time."""
 MAX_SEED = 2**63 - 1
+MAX_MINUTES = 525_600
+"""A year."""
 MAX_COLUMNS = 1000
 """Of a table that may be wider than the terminal."""
 

@@ -11,6 +11,7 @@ import typer
 
 from weft.cli.deadline import deadline
 from weft.cli.options import (
+    MAX_MINUTES,
     Device,
     Jobs,
     Json,
@@ -234,7 +235,10 @@ def study_command(
     minutes: Annotated[
         float | None,
         typer.Option(
-            "--minutes", min=0, help="Stop after this time; the same command resumes the runs."
+            "--minutes",
+            min=0,
+            max=MAX_MINUTES,
+            help="Stop after this time; the same command resumes the runs.",
         ),
     ] = None,
     report: Annotated[

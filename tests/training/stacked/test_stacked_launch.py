@@ -49,6 +49,18 @@ def test_runs_are_grouped_by_shape() -> None:
     ]
 
 
+def test_groups_have_examples_of_similar_length() -> None:
+    lengths = [8, 16, 9, 10, 40]
+    configs = [small(f"parameters.length={n}", "parameters.longer=60") for n in lengths]
+    groups, alone = grouped(configs)
+    assert not alone
+    widths = [[member.width for member in group] for group in groups]
+    assert [len(group) for group in groups] == [3, 1, 1]
+    assert all(max(group) <= 1.25 * min(group) for group in widths)
+    every = [width for group in widths for width in group]
+    assert every == sorted(every)
+
+
 def test_what_cannot_be_stacked_trains_alone(tmp_path) -> None:
     configs = [small(f"seed={seed}", "steps=4") for seed in range(2)]
     configs.append(small("optimiser.name=muon", "steps=4"))

@@ -30,6 +30,8 @@ from weft.studies.study import Row, Scale, Study
 SMOKE_LENGTHS = {"length": 12, "longer": 18, "longest": 24}
 FALLBACK = {**size(4, 4, 256), "optimiser.lr": 1e-4}
 """In place of the paper's 12 layers of width 768, at the scale `small`."""
+FAST = {"bf16": True, "torch_compile": True}
+"""For models of 4 layers of width 256: twice as many steps per second on an H200 as with TF32."""
 
 CASES: tuple[tuple[AlgorithmicReference, float], ...] = (
     *((each, 0.0) for each in ALGORITHMIC),
@@ -59,9 +61,10 @@ def small_model(reference: AlgorithmicReference) -> dict[str, Any]:
     """The paper's model of a row, or the smaller one that stands for its 12 layers."""
     where = positional(reference.positions, table_rows(reference.task))
     if reference.big:
-        return {**FALLBACK, **where}
+        return {**FALLBACK, **FAST, **where}
     return {
         **size(reference.layers, reference.heads, reference.width),
+        **(FAST if (reference.layers, reference.width) == (4, 256) else {}),
         **where,
         "optimiser.lr": reference.lr,
     }
@@ -69,7 +72,7 @@ def small_model(reference: AlgorithmicReference) -> dict[str, Any]:
 
 def _full(reference: AlgorithmicReference) -> dict[str, Any]:
     if not reference.big:
-        return small_model(reference)
+        return {**small_model(reference), **dict.fromkeys(FAST, False)}
     return {
         **size(12, 12, 768),
         **positional(reference.positions, table_rows(reference.task)),
@@ -92,7 +95,8 @@ SCALES = {
             "the model that the paper selected for each row, at most 30,000 steps of 64 examples, "
             "AdamW with weight decay 0.01 and linear decay, stopped at 100% of a validation set in "
             "distribution, checked every 3,000 steps; the rows for which the paper took 12 layers "
-            "of width 768 have 4 layers, 4 heads and width 256 at 1e-4"
+            "of width 768 have 4 layers, 4 heads and width 256 at 1e-4; models of 4 layers and "
+            "width 256 are trained in bf16, the others with TF32"
         ),
         changes=PAPER_STEPS,
         seeds=5,

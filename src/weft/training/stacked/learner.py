@@ -173,9 +173,10 @@ class StackedLearner:
         self.widths = _widths(max(member.width for member in members))
         classes = max(member.classes for member in members)
         self.tick_shape = TickShape(places, shape.batch, self.widths[-1], classes)
-        self._loss = (
-            torch.compile(self._losses, dynamic=False) if shape.torch_compile else (self._losses)
-        )
+        self._loss = self._losses
+        if shape.torch_compile:
+            torch._dynamo.reset()  # what earlier stacks compiled counts towards a limit
+            self._loss = torch.compile(self._losses, dynamic=False)
         self._graphs: dict[int, _Graph] = {}
 
     def _differences(self, members: Sequence[Member]) -> tuple[Tensor | None, Tensor | None]:

@@ -21,6 +21,8 @@ POSITIONS = ("none", "learned", "sinusoidal", "rotary", "alibi", "nape", "t5")
 """Positional encodings that a stack supports, one at a time."""
 ABSENT_OR_LEARNED = ("none", "learned")
 """Positional encodings that may be mixed: a model without one has an unused table."""
+SIMILAR = 1.25
+"""A stack has no run whose examples are longer than this many times the shortest ones."""
 MAX_TOKENS = 32_767
 """Token and class numbers travel as 16-bit integers."""
 
@@ -161,10 +163,10 @@ def union(models: Iterable[TransformerConfig]) -> TransformerConfig:
 def grouped(
     configs: Sequence[TrainingConfig],
 ) -> tuple[list[list[Member]], dict[TrainingConfig, str]]:
-    """The runs by shape, each group sorted by width; and those to train alone, with reasons.
+    """The runs by shape and similar width, and those to train alone, with reasons.
 
-    Members of similar width come next to each other, so that stacks that are cut from a group have
-    little padding.
+    All examples of a step are padded to the longest one, so a run of short examples beside a run of
+    long ones would cost as much as that one.
     """
     groups: dict[StackShape, list[Member]] = {}
     alone: dict[TrainingConfig, str] = {}
@@ -178,4 +180,15 @@ def grouped(
         if len(members) == 1:
             alone[members[0].config] = "no other run has its shape"
             del groups[shape]
-    return [sorted(some, key=lambda each: each.width) for some in groups.values()], alone
+    return [part for members in groups.values() for part in _by_width(members)], alone
+
+
+def _by_width(members: Iterable[Member]) -> list[list[Member]]:
+    """The members sorted by width and cut into groups of similar width."""
+    parts: list[list[Member]] = []
+    for member in sorted(members, key=lambda each: each.width):
+        if parts and member.width <= SIMILAR * parts[-1][0].width:
+            parts[-1].append(member)
+        else:
+            parts.append([member])
+    return parts
