@@ -1,0 +1,1 @@
+"""Program trace generation: a small imperative language, its execution, traces and samplers."""

@@ -1,0 +1,1 @@
+"""Structural recursion: inductive types, functions by equations, and their reduction."""
