@@ -21,7 +21,9 @@ from weft.training import (
     trace_config,
     training_config,
 )
+from weft.training.optim.optimisers import learning_rate
 from weft.training.optim.optimisers import schedule_share as share
+from weft.training.supervision import task_of
 
 BASE = TrainingConfig(task="parity")
 
@@ -131,6 +133,44 @@ def test_schedules_have_the_values_that_they_promise() -> None:
     assert at("inverse-sqrt", 40) == 0.5
     assert at("constant", 110) == 1.0
     assert share(ScheduleConfig(warm_up=0), 1, 1) == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize("factor", [0.25, 1.0, 2.0])
+@pytest.mark.parametrize("warm_up", [0, 1, 40])
+def test_the_factor_scales_the_inverse_square_root_schedule(factor: float, warm_up: int) -> None:
+    changes = ["schedule.name=inverse-sqrt", f"schedule.factor={factor}", "model.width=64"]
+    config = override(BASE, [*changes, f"schedule.warm_up={warm_up}"])
+    for step in (1, 7, 40, 41, 900):
+        rising = step * warm_up**-1.5 if warm_up else float("inf")
+        assert learning_rate(config, step) == pytest.approx(
+            factor * 64**-0.5 * min(step**-0.5, rising)
+        )
+    assert training_config(json.loads(json.dumps(config.as_dict()))) == config
+
+
+def test_without_a_factor_configs_are_what_they_were() -> None:
+    assert "factor" not in BASE.as_dict()["schedule"]
+    assert override(BASE, ["schedule.factor=none"]).hash == BASE.hash
+    assert override(BASE, ["schedule.factor=1"]).hash != BASE.hash
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        (["schedule.factor=1"], "schedule.name is cosine"),
+        (["schedule.factor=1", "schedule.name=inverse-sqrt", "optimiser.lr=1e-2"], "given, too"),
+        (
+            ["schedule.factor=1", "schedule.name=inverse-sqrt", "supervision.by=traces"],
+            "sets the model's width",
+        ),
+    ],
+)
+def test_a_factor_that_something_else_decides_is_refused(changes: list[str], said: str) -> None:
+    with pytest.raises(WeftError, match=said):
+        task_of(override(BASE, changes))
+    for value in ("0", "-1", "inf", "nan"):
+        with pytest.raises(WeftError, match="above 0 and finite"):
+            override(BASE, [f"schedule.factor={value}"])
 
 
 def test_defaults_are_what_names_of_runs_rest_on() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
@@ -57,6 +58,17 @@ def preset(name: str = "mini", *, vocabulary: int = 128, **changes: Any) -> Tran
         **changes,
     }
     return TransformerConfig(**values)
+
+
+def preset_width(name: str, changes: Mapping[str, Any]) -> int:
+    """The width of a preset's model with some changes.
+
+    Example:
+        >>> preset_width("micro", {}), preset_width("micro", {"width": 64})
+        (128, 64)
+    """
+    check_known(name, PRESETS, f"there is no preset '{name}'")
+    return int(changes.get("width", PRESETS[name][2]))
 
 
 def hidden_width(width: int) -> int:

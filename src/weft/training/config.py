@@ -142,11 +142,14 @@ class ScheduleConfig:
         name: the decay after the warm-up.
         warm_up: number of steps of linear warm-up.
         floor: final learning rate as a share of the peak, for `cosine`, `linear` and `exponential`.
+        factor: with `inverse-sqrt`, the factor C that sets the peak by the width of the model, in
+            place of `optimiser.lr`: C width^-1/2 min(step^-1/2, step warm_up^-3/2).
     """
 
     name: ScheduleName = "cosine"
     warm_up: int = 100
     floor: float = 0.1
+    factor: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -301,8 +304,14 @@ class TrainingConfig:
         return content_hash(self, FORMAT)
 
     def as_dict(self) -> dict[str, Any]:
-        """The config as plain values, for JSON; without `supervision` or `penalty` if default."""
+        """The config as plain values, for JSON.
+
+        `supervision`, `penalty` and `schedule.factor` are left out if they have their defaults.
+        """
         plain = {entry.name: getattr(self, entry.name) for entry in fields(self)}
+        plain["schedule"] = to_plain(self.schedule)
+        if self.schedule.factor is None:
+            del plain["schedule"]["factor"]
         if self.supervision == ANSWERS:
             del plain["supervision"]
         if self.penalty == NO_PENALTY:
@@ -331,6 +340,9 @@ def _check(config: TrainingConfig) -> None:
         refuse(f"ema is {config.ema:g}", "It is a decay, at least 0 and less than 1")
     if not 0 < config.optimiser.lr < math.inf:
         refuse(f"optimiser.lr is {config.optimiser.lr:g}", "It must be above 0 and finite")
+    factor = config.schedule.factor
+    if factor is not None and not 0 < factor < math.inf:
+        refuse(f"schedule.factor is {factor:g}", "It must be above 0 and finite")
 
 
 def refuse(what: str, remedy: str) -> NoReturn:

@@ -13,7 +13,7 @@ from weft.models.factory import Model, build_model
 from weft.models.init import initialise
 from weft.models.presets import preset
 from weft.tasks import Task, task
-from weft.training.config import TrainingConfig, refuse
+from weft.training.config import OptimiserConfig, TrainingConfig, refuse
 from weft.training.distributed import ALONE, Group
 from weft.training.learner import Learner
 
@@ -38,6 +38,7 @@ def in_program_tokens(config: TrainingConfig, given: Task) -> Task:
     from weft.training.program_task import ProgramTask
 
     _check_supervision(config)
+    _check_schedule(config)
     if config.supervision.by == "answers" or isinstance(given, ProgramTask):
         return given
     program = program_of(config)
@@ -65,6 +66,27 @@ def _check_supervision(config: TrainingConfig) -> None:
                 f"supervision by {supervision.by} ignores supervision.{key}",
                 f"Leave supervision.{key} out, or set supervision.by=traces",
             )
+
+
+def _check_schedule(config: TrainingConfig) -> None:
+    """Refuse a factor where something else sets the peak learning rate."""
+    if config.schedule.factor is None:
+        return
+    if config.schedule.name != "inverse-sqrt":
+        refuse(
+            f"schedule.factor is for inverse-sqrt, and schedule.name is {config.schedule.name}",
+            "Set schedule.name=inverse-sqrt, or leave schedule.factor out",
+        )
+    if config.optimiser.lr != OptimiserConfig().lr:
+        refuse(
+            "schedule.factor sets the peak learning rate, and optimiser.lr is given, too",
+            "Leave one of them out",
+        )
+    if config.supervision.by == "traces":
+        refuse(
+            "supervision by traces trains a feed-forward, whose program sets the model's width",
+            "Leave schedule.factor out, and set optimiser.lr",
+        )
 
 
 def program_of(config: TrainingConfig) -> Program:

@@ -8,6 +8,11 @@ peak learning rate is
     exponential   floor^p
     inverse-sqrt  sqrt(warm_up / step)
     constant      1
+
+With a factor C, the learning rate of inverse-sqrt is that of Vaswani et al. (2017) times C, which
+depends on the width of the model and not on `optimiser.lr`:
+
+    C width^-1/2 min(step^-1/2, step warm_up^-3/2)
 """
 
 from __future__ import annotations
@@ -18,6 +23,7 @@ import torch
 from torch import Tensor, nn
 from torch.optim import AdamW, Optimizer
 
+from weft.models.presets import preset_width
 from weft.training.config import OptimiserConfig, ScheduleConfig, TrainingConfig
 from weft.training.optim.adafactor import Adafactor
 from weft.training.optim.matrix_views import views_of
@@ -74,7 +80,12 @@ def schedule_share(schedule: ScheduleConfig, step: int, steps: int) -> float:
 
 def learning_rate(config: TrainingConfig, step: int) -> float:
     """The learning rate of a step."""
-    return config.optimiser.lr * schedule_share(config.schedule, step, config.steps)
+    share = schedule_share(config.schedule, step, config.steps)
+    factor = config.schedule.factor
+    if factor is None:
+        return config.optimiser.lr * share
+    width = preset_width(config.preset, config.model)
+    return float(factor * (width * max(1, config.schedule.warm_up)) ** -0.5 * share)
 
 
 def set_lr(optimisers: list[Optimizer], lr: float) -> None:
