@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor
-from torch.optim import optimizer
+from torch.optim.optimizer import register_optimizer_step_post_hook
 
 import mechanisms
 import weft
 from weft.compiler.execution import input_numbers, padded
 from weft.errors import WeftError
 from weft.models import Transformer, TransformerConfig, generate, initialise, plant
-from weft.models.planting import PARTS, Part, PlantedEntries
+from weft.models.planting import FROZEN, PARTS, Part, PlantedEntries
 
 LOCAL: tuple[Part, ...] = ("embedding", "attention", "feed_forward", "unembedding")
 
@@ -211,14 +211,33 @@ def test_what_is_released_or_never_frozen_is_trained() -> None:
 
 def test_nothing_is_left_behind_by_a_model_that_is_gone() -> None:
     gc.collect()
-    before = len(optimizer._global_optimizer_post_hooks)
+    before = len(FROZEN)
     source = compiled()
     model = randomised(larger(source))
     plant(source, into=model)
-    assert len(optimizer._global_optimizer_post_hooks) == before + 1
+    assert len(FROZEN) == before + 1
     del model
     gc.collect()
-    assert len(optimizer._global_optimizer_post_hooks) == before
+    assert len(FROZEN) == before
+
+
+def test_a_model_may_be_collected_during_a_step_of_another() -> None:
+    source = compiled()
+    kept, gone = randomised(larger(source)), [randomised(larger(source))]
+    for model in (kept, *gone):
+        plant(source, into=model)
+    del model
+    optimiser = torch.optim.SGD([weight for weight in kept.parameters() if weight.requires_grad])
+
+    def collect(*_: Any) -> None:
+        gone.clear()
+        gc.collect()
+
+    handle = register_optimizer_step_post_hook(collect)
+    kept(torch.tensor([[1, 0]])).logits.sum().backward()
+    optimiser.step()
+    handle.remove()
+    assert not gone
 
 
 REFUSED: list[tuple[dict[str, Any], dict[str, Any], str]] = [

@@ -18,6 +18,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Literal, NoReturn, get_args
 
 import torch
@@ -83,14 +84,35 @@ class Planted:
         for entries in self.entries.values():
             if entries.weight.requires_grad:
                 self._undo.append(_stop_gradient(entries))
-        handle = register_optimizer_step_post_hook(lambda *_: self.write())
-        self._undo.append(handle.remove)
-        weakref.finalize(model, handle.remove)
+        _register()
+        writers = FROZEN.setdefault(model, [])
+        writers.append(self.write)
+        self._undo.append(lambda: writers.remove(self.write))
 
     def release(self) -> None:
         """Let training change it from now on."""
         while self._undo:
             self._undo.pop()()
+
+
+FROZEN: weakref.WeakKeyDictionary[Transformer, list[Callable[[], None]]]
+FROZEN = weakref.WeakKeyDictionary()
+"""For each model with frozen parts, the functions that write them again.
+
+One hook serves all models and stays registered. With a hook per model, a model that is collected
+during a step would remove its own while PyTorch iterates over the hooks.
+"""
+
+
+def _write_frozen(*_: Any) -> None:
+    for writers in list(FROZEN.values()):
+        for write in list(writers):
+            write()
+
+
+@cache
+def _register() -> None:
+    register_optimizer_step_post_hook(_write_frozen)
 
 
 def plant(
