@@ -222,20 +222,19 @@ def test_nothing_is_left_behind_by_a_model_that_is_gone() -> None:
 
 
 def test_a_model_may_be_collected_during_a_step_of_another() -> None:
-    source = compiled()
-    kept, gone = randomised(larger(source)), [randomised(larger(source))]
-    for model in (kept, *gone):
-        plant(source, into=model)
-    del model
-    optimiser = torch.optim.SGD([weight for weight in kept.parameters() if weight.requires_grad])
+    gone: list[Transformer] = []
 
     def collect(*_: Any) -> None:
         gone.clear()
         gc.collect()
 
     handle = register_optimizer_step_post_hook(collect)
-    kept(torch.tensor([[1, 0]])).logits.sum().backward()
-    optimiser.step()
+    source = compiled()
+    kept = randomised(larger(source))
+    gone.append(randomised(larger(source)))
+    plant(source, into=kept)
+    plant(source, into=gone[0])
+    trained(kept, OPTIMISERS["AdamW"], steps=1)
     handle.remove()
     assert not gone
 
