@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Set
-from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from weft.crasp.program import KEYWORDS
-from weft.errors import Location, WeftError, marked
+from weft.errors import Source, WeftError
 
 if TYPE_CHECKING:
     from lark import UnexpectedInput
@@ -26,10 +24,6 @@ EXPRESSION = "SYMBOL"
 OPERATOR = "PLUS"
 """A terminal that can stand after an operand, and nowhere else."""
 STATEMENT = "ALPHABET"
-MAX_LINE = 100
-"""Columns of an excerpt, at most."""
-CONTEXT = 40
-"""Columns of an excerpt before the place, at most."""
 WORDS = {
     "RPAR": "')'",
     "RSQB": "']'",
@@ -44,55 +38,6 @@ WORDS = {
     "INTEGER": "a number",
 }
 """Other terminals that may be expected, in words."""
-
-
-@dataclass(frozen=True)
-class TextLocation(Location):
-    """A place in the text of a program, with its line; the column is shown, counted from 1."""
-
-    text: str = field(default="", compare=False)
-
-    def __str__(self) -> str:
-        column = (self.column or 0) + 1
-        if not self.file:
-            return f"line {self.line}, column {column}"
-        return f"{os.path.basename(self.file)}:{self.line}:{column}"
-
-    def source_line(self) -> str:
-        """The line of the text; tabs are shown as single spaces, which keeps carets in place."""
-        return self.text.replace("\t", " ")
-
-    def excerpt(self) -> str:
-        """The line with carets; of a long line, the part around the place."""
-        start = self.column or 0
-        end = self.end_column or start + 1
-        first = max(0, start - CONTEXT) if len(self.text) > MAX_LINE else 0
-        shown = self.source_line()[first : first + MAX_LINE].rstrip()
-        if not shown:
-            return ""
-        return marked(self.line, shown, start - first, min(end - first, MAX_LINE))
-
-
-@dataclass(frozen=True)
-class Source:
-    """A text, and the file that it comes from, if any."""
-
-    text: str
-    file: str = ""
-
-    def place(self, start: int, end: int) -> TextLocation:
-        """The place of the characters from `start` to `end`, of which the first line is marked."""
-        begin = self.text.rfind("\n", 0, start) + 1
-        stop = self.text.find("\n", start)
-        line = self.text[begin : stop if stop >= 0 else len(self.text)]
-        column = start - begin
-        last = min(max(end - begin, column + 1), max(len(line), column + 1))
-        number = self.text.count("\n", 0, start) + 1
-        return TextLocation(self.file, number, column, last, text=line or " ")
-
-    def error(self, what: str, start: int, end: int, remedy: str = "") -> WeftError:
-        """A mistake in the characters from `start` to `end`."""
-        return WeftError(what, where=self.place(start, end), remedy=remedy)
 
 
 def syntax_error(source: Source, error: UnexpectedInput) -> WeftError:

@@ -45,9 +45,9 @@ from weft.crasp.program import (
     Line,
     why_not_a_name,
 )
-from weft.crasp.syntax.diagnostics import Source, syntax_error
+from weft.crasp.syntax.diagnostics import syntax_error
 from weft.crasp.syntax.text import symbol_text
-from weft.errors import WeftError, did_you_mean
+from weft.errors import Source, WeftError, did_you_mean
 from weft.files import read_text
 
 if TYPE_CHECKING:
