@@ -185,3 +185,17 @@ def test_show_names_the_variables_and_heads_of_a_compiled_model(tmp_path: Path) 
     described = json.loads(CliRunner().invoke(app, ["show", str(tmp_path / "m"), "--json"]).output)
     assert described["kind"] == "compiled"
     assert described["vocabulary"] == [0, 1, "s"]
+
+
+def test_models_that_are_loaded_under_inference_mode_run_and_train(tmp_path: Path) -> None:
+    compiled = weft.compile(weft.program("parity"))
+    weft.save(compiled, tmp_path / "parity", name="parity")
+    with torch.inference_mode():
+        model = weft.load(tmp_path / "parity")
+        again = weft.compile(weft.program("parity")).model
+        assert model.answer("101") == "0"
+        assert again(torch.tensor([[2, 1, 0]])).logits.isfinite().all()
+    assert model.answer("1011") == "1"
+    model.requires_grad_(True)
+    model(torch.tensor([[2, 1, 0]])).logits.sum().backward()
+    assert model.embedding.grad is not None

@@ -89,6 +89,7 @@ class Transformer(SequenceModel):
 
     architecture = "transformer"
 
+    @torch.inference_mode(False)  # parameters made under inference mode could never be trained
     def __init__(
         self,
         config: TransformerConfig,
