@@ -9,7 +9,6 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-
 MAX_EXCERPT = 100
 """Columns of an excerpt, at most."""
 EXCERPT_CONTEXT = 40
