@@ -59,17 +59,17 @@ def alibi_slopes(heads: int) -> list[float]:
     return alibi_slopes(power) + alibi_slopes(2 * power)[0::2][: heads - power]
 
 
-def slopes(heads: int, position: str, schedule: str) -> list[float]:
+def slopes(heads: int, position: str, schedule: str, share: float = 0.5) -> list[float]:
     if position == "alibi":
         return alibi_slopes(heads)
-    half = heads - heads // 2
+    half = next(count for count in range(heads + 1) if count >= share * heads)
     if schedule == "steep":
         found = sorted(alibi_slopes(heads))[::-1][:half]
     elif schedule == "harmonic":
         found = [1 / h for h in range(1, half + 1)]
     else:
         found = alibi_slopes(half)
-    return found + [0.0] * (heads // 2)
+    return found + [0.0] * (heads - half)
 
 
 def t5_bucket(relative: int, causal: bool) -> int:
@@ -359,7 +359,8 @@ class Reference:
         distance = here - there
         for name in config.encodings:
             if name in ("alibi", "nape"):
-                return -slopes(config.heads, name, config.slopes)[h] * abs(distance)
+                sloped = slopes(config.heads, name, config.slopes, config.slope_share)
+                return -sloped[h] * abs(distance)
             if name == "t5":
                 both = config.kind == "encoder-decoder" and not causal
                 table = weights[f"position.parts.t5.{'encoder_' if both else ''}weight"]

@@ -19,6 +19,7 @@ NONSENSE: list[tuple[dict[str, Any], str]] = [
     ({"activation": "geglu"}, "activation 'geglu' is not known. Did you mean"),
     ({"norm": "before"}, "norm 'before' is not known. Known: none, pre, post"),
     ({"slopes": "step"}, "slopes 'step' is not known. Did you mean 'steep'?"),
+    ({"slope_share": 1.5}, "slope_share"),
     ({"halting": "token"}, "halting 'token' is not known. Known: sequence, position"),
     ({"dtype": "float16"}, "dtype 'float16' is not known"),
     ({"vocabulary": 0}, "vocabulary is 0. It must be at least 1"),
@@ -176,7 +177,7 @@ def test_widths_of_heads_are_shares_of_the_stream() -> None:
 def test_configs_from_before_a_field_was_added_still_load() -> None:
     """As in folders of models that older versions wrote."""
     new = ("norm_type", "norm_bias", "attention_biases", "dropout", "attention_dropout",
-           "example_offsets", "architecture")  # fmt: skip
+           "example_offsets", "architecture", "slope_share")  # fmt: skip
     config = mechanisms.config()
     old = {key: value for key, value in config.as_dict().items() if key not in new}
     assert len(old) == len(config.as_dict()) - len(new)
@@ -192,8 +193,8 @@ NOT_OF_AN_LSTM: dict[str, Any] = {
     "attention_biases": True, "attention_dropout": 0.1, "encoder_layers": 2, "loops": 2,
     "inject": True, "positions": 9, "max_length": 9, "digits": (1,), "offsets": 2,
     "random_offset": 3, "example_offsets": True, "window": 3, "global_every": 2,
-    "slopes": "harmonic", "alpha": 2.0, "scaled": False, "sink": True, "halt": 0,
-    "halting": "position",
+    "slopes": "harmonic", "slope_share": 0.25, "alpha": 2.0, "scaled": False, "sink": True,
+    "halt": 0, "halting": "position",
 }  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -166,7 +167,35 @@ def test_a_decoder_does_not_look_ahead_and_an_encoder_does() -> None:
         assert torch.allclose(one, two) == same
 
 
-@pytest.mark.parametrize("name", ["documents", "source", "watch"])
+@pytest.mark.parametrize("kind", ["decoder", "encoder"])
+def test_documents_of_a_row_are_as_if_alone(kind: Any) -> None:
+    """States start anew; changing a document, or padding, changes nothing in the others."""
+    model, tokens = made(kind=kind), mechanisms.tokens(2, 9)
+    lengths = torch.tensor([9, 6])
+    documents = torch.tensor([[4, 4, 4, 4, 7, 7, 7, 7, 7], [0, 1, 1, 1, 1, 2, -1, -1, -1]])
+    together = model(tokens, lengths, documents=documents).logits
+    for row, cuts in enumerate([(0, 4, 9), (0, 1, 5, 6)]):
+        for start, end in pairwise(cuts):
+            alone = model(tokens[row : row + 1, start:end]).logits[0]
+            torch.testing.assert_close(together[row, start:end], alone, rtol=0, atol=1e-12)
+    for number in (4, 1, -1):
+        changed = torch.where(documents == number, (tokens + 1) % mechanisms.VOCABULARY, tokens)
+        found = model(changed, lengths, documents=documents).logits
+        same = documents != number
+        assert torch.equal(found[same], together[same])
+        assert not torch.equal(found[~same], together[~same])
+
+
+def test_padding_of_packed_rows_may_continue_the_last_document() -> None:
+    """As when only lengths tell where it begins; an encoder reads it from the right."""
+    model, tokens, lengths = made(kind="encoder"), mechanisms.tokens(1, 6), torch.tensor([4])
+    documents = torch.tensor([[0, 0, 1, 1, 1, 1]])
+    found = model(tokens, lengths, documents=documents).logits[0, 2:4]
+    alone = model(tokens[:, 2:4]).logits[0]
+    torch.testing.assert_close(found, alone, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["source", "watch"])
 def test_what_it_cannot_read_is_refused(name: str) -> None:
     tokens = mechanisms.tokens(1, 4)
     with pytest.raises(WeftError, match=f"was given {name}"):

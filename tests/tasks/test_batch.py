@@ -105,6 +105,29 @@ def test_cut_documents_make_one_stream(lists: list[list[int]], length: int) -> N
     assert packed.lengths.sum() == len(stream)
 
 
+@given(texts, st.integers(7, 20), st.integers(1, 6), st.booleans())
+def test_a_fixed_number_of_rows_holds_the_first_examples(
+    lists: list[list[int]], length: int, rows: int, cut: bool
+) -> None:
+    """Whole ones, and as many as best fit places; of a stream, what is left of the last one."""
+    packed = pack(batch_of(lists), length, cut=cut, rows=rows)
+    assert packed.tokens.shape == packed.targets.shape == (rows, length)
+    found, count = documents_of(packed), packed.example_count
+    assert all(len(values) == count for values in packed.axes.values())
+    whole = found[:-1] if cut else found
+    assert [[token for token, *_ in document] for document in whole] == lists[: len(whole)]
+    if cut:
+        stream = [token for text in lists for token in text][: rows * length]
+        assert [token for document in found for token, *_ in document] == stream
+    elif count < len(lists):
+        assert len(pack(batch_of(lists[: count + 1]), length)) >= rows
+        assert packed.lengths.min() > length // 2 - 7  # the longest example has 7 tokens
+    else:
+        assert np.array_equal(
+            packed.tokens[packed.lengths > 0], pack(batch_of(lists), length).tokens
+        )
+
+
 @given(texts, st.randoms(use_true_random=False), st.booleans(), st.booleans())
 def test_packed_documents_are_scored_as_if_alone(
     lists: list[list[int]], rng: Any, sets: bool, cut: bool

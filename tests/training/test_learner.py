@@ -14,10 +14,17 @@ from training_runs import folder_of, lines, small
 from weft.errors import WeftError
 from weft.models import Transformer, initialise, preset
 from weft.tasks import Batch, pack, score, task
-from weft.training import EvaluationConfig, TrainingConfig, evaluate, load_predictions, train
+from weft.training import (
+    EvaluationConfig,
+    TrainingConfig,
+    evaluate,
+    load_predictions,
+    override,
+    train,
+)
 from weft.training.config import LabelSetLoss
 from weft.training.data import Tensors, tensors_of
-from weft.training.learner import run, summed_loss
+from weft.training.learner import packed, run, summed_loss
 
 
 def label_sets(classes: int = 5) -> tuple[torch.Tensor, Batch]:
@@ -150,7 +157,38 @@ def test_a_token_is_not_influenced_by_other_documents() -> None:
     assert not torch.equal(before[~same], after[~same])
 
 
+def test_rows_may_be_read_as_one_text_or_as_a_stream_that_is_cut() -> None:
+    """Unmasked, positions and attention run through the row; cut, rows are full as well."""
+    config = small("pack=40", "pack_rows=3", "batch=40", "packing=unmasked")
+    batch = task(config.task, **config.parameters).batch("train", seed=0, step=1, size=40)
+    whole, rows = pack(batch, 40, rows=3), packed(batch, config)
+    assert rows.documents is None
+    assert np.array_equal(rows.tokens, whole.tokens)
+    assert np.array_equal(rows.targets, whole.targets)
+    assert packed(batch, replace(config, packing="masked")).content_hash == whole.content_hash
+    stream = packed(batch, replace(config, packing="cut"))
+    inside = np.arange(batch.tokens.shape[1]) < batch.lengths[:, None]
+    assert stream.documents is None
+    assert stream.tokens.flatten().tolist() == batch.tokens[inside].tolist()[:120]
+    assert stream.lengths.tolist() == [40] * 3
+
+
+@pytest.mark.parametrize("packing", ["masked", "unmasked", "cut"])
+def test_every_packing_trains(tmp_path: Path, packing: str) -> None:
+    config = small("pack=64", "pack_rows=4", f"packing={packing}", "steps=4", "log_every=1")
+    config = override(config, ["evaluation.size=8"])
+    train(config, runs=tmp_path, device="cpu")
+    records = lines(folder_of(tmp_path, config))
+    assert len(records) == 4
+    assert all(record["tokens"] <= 256 * number for number, record in enumerate(records, 1))
+
+
 def test_what_cannot_be_packed_is_refused(tmp_path: Path) -> None:
+    for changes in (["pack_rows=2"], ["packing=cut"]):
+        with pytest.raises(WeftError, match="is for packed batches"):
+            train(small(*changes), runs=tmp_path, device="cpu")
+    with pytest.raises(WeftError, match="packing cannot be 'maskd'"):
+        small("pack=64", "packing=maskd")
     with pytest.raises(WeftError, match="rows of 3 tokens have no room"):
         train(small("pack=3"), runs=tmp_path, device="cpu")
     with pytest.raises(WeftError, match="different numbers of rows"):

@@ -66,7 +66,7 @@ def test_an_lstm_continues_a_text_with_what_it_learned(tmp_path: Path) -> None:
         (["model.position=rotary"], "an LSTM has no position, and it is 'rotary'"),
         (["initial=gpt2"], "initial is for a Transformer"),
         (["torch_compile=true"], "torch_compile is for a Transformer"),
-        (["pack=64"], "pack is for a Transformer"),
+        (["pack=64", "pack_rows=4", "cuda_graphs=true"], "packed documents have different lengths"),
         (["supervision.by=streams"], "no layers to supervise by streams"),
         (["supervision.by=traces"], "'model.architecture' is determined by the program"),
         (["model.kind=encoder-decoder"], "an LSTM reads one sequence"),

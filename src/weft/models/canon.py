@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from weft.models.cache import LayerCache
 from weft.models.context import AttentionContext
 from weft.models.init import Initialisation, uniform
+from weft.models.kernels.dispatch import triton_available
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -42,7 +43,8 @@ class Canon(nn.Module):
         kind = stream.device.type
         if torch.is_autocast_enabled(kind):
             stream = stream.to(torch.get_autocast_dtype(kind))
-        if stream.is_cuda and cache is None and context.backend == "auto":
+        by_kernel = triton_available(stream, context) and context.backend in ("auto", "triton")
+        if by_kernel and cache is None:
             from weft.models.kernels.triton_canon import canon
 
             return canon(stream, self.taps, context.documents)

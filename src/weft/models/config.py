@@ -51,6 +51,7 @@ BOUNDS: dict[str, tuple[float, float]] = {
     "layers": (1, MAX_COUNT),
     "loops": (0, math.inf),
     "positions": (1, MAX_POSITIONS),
+    "slope_share": (0, 1),
     "max_length": (1, math.inf),
 }
 """Smallest and largest values; no machine has memory for more."""
@@ -109,6 +110,7 @@ class TransformerConfig:
         window: how many tokens local layers attend to, with `swan`.
         global_every: every how many layers one is global, the first included, with `swan`.
         slopes: the schedule of slopes of `nape`.
+        slope_share: the share of the heads that have slopes, with `nape`.
         alpha: of `entmax`: 1 would be softmax, 2 is sparsemax.
         scaled: whether scores are divided by sqrt(key_width).
         sink: whether every head has an attention sink with value zero.
@@ -155,6 +157,7 @@ class TransformerConfig:
     window: int = 512
     global_every: int = 4
     slopes: Slopes = "steep"
+    slope_share: float = 0.5
     alpha: float = 1.5
     scaled: bool = True
     sink: bool = False

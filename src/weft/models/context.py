@@ -176,6 +176,9 @@ def uses_flex_attention(config: TransformerConfig, context: AttentionContext) ->
     if config.attention not in ("softmax", "swan", "log-scaled") or config.sink:
         return False
     biased = {"alibi", "nape"} & set(config.encodings)
+    if biased and config.attention == "softmax" and not context.is_unmasked:
+        has_kernel = context.causal and context.valid is None and context.consecutive
+        return not has_kernel  # which needs no block mask; one per batch would take long to make
     return bool(biased) or config.attention == "swan" or not context.is_unmasked
 
 

@@ -10,10 +10,12 @@ both directions with width / 2 units each, and each layer reads both. There is n
 and no attention, positional encoding, norm or feed-forward: configs that set them are refused.
 
 An LSTM can replace the Transformer wherever one is trained, evaluated, saved or generates. Dropout
-acts between layers, not between time steps (Zaremba et al. 2014). Weights start uniform up to 1 /
-sqrt(units), as in PyTorch, the biases of forget gates at 1 (Jozefowicz et al. 2015), embeddings
-normal with standard deviation 1; recipes of initialisation are for Transformers. Time steps are
-sequential, on a GPU too, where cuDNN runs them.
+acts between layers, not between time steps (Zaremba et al. 2014). If a row holds several documents,
+each starts from a state of zeros.
+
+Weights start uniform up to 1 / sqrt(units), as in PyTorch, the biases of forget gates at 1
+(Jozefowicz et al. 2015), embeddings normal with standard deviation 1; recipes of initialisation are
+for Transformers. Time steps are sequential, on a GPU too, where cuDNN runs them.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ from weft.errors import WeftError
 from weft.language.vocabulary import Vocabulary
 from weft.models.cache import KVCache
 from weft.models.config import TransformerConfig
+from weft.models.context import document_starts
 from weft.models.dropout import dropout
 from weft.models.hooks import Hook
 from weft.models.init import Initialisation, normal, uniform
@@ -102,6 +105,7 @@ class LSTM(SequenceModel):
     norm = None
     between_layers = None
 
+    @torch.inference_mode(False)  # as in Transformer
     def __init__(
         self,
         config: TransformerConfig,
@@ -125,6 +129,7 @@ class LSTM(SequenceModel):
         tokens: Int[Tensor, "batch length"],
         lengths: Int[Tensor, " batch"] | None = None,
         *,
+        documents: Int[Tensor, "batch length"] | None = None,
         layers: int | None = None,
         plain: bool = False,
         backend: str = "auto",
@@ -136,6 +141,8 @@ class LSTM(SequenceModel):
         Args:
             tokens: the inputs; tokens beyond a sequence's length are ignored.
             lengths: the length of each sequence; by default all are full.
+            documents: the document of each token, if rows hold several. They run side by side,
+                padded to the longest.
             layers: run at most this many layers.
             plain: has no effect, like `backend`: there is one way to compute an LSTM.
             backend: has no effect.
@@ -151,11 +158,19 @@ class LSTM(SequenceModel):
         stream = self._embed(tokens)
         if hook is not None:
             stream = hook("hook_embed", stream)
-        mirror = None if self.config.causal else _mirror(tokens, lengths)
         chosen = self.layers[:layers]
+        apart = None
+        if documents is not None and tokens.numel():
+            apart = _Documents(documents, tokens.shape[1] if lengths is None else lengths)
+        mirror = None
+        if not self.config.causal:
+            mirror = _mirror(tokens, lengths) if apart is None else apart.mirror()
         for number, layer in enumerate(chosen):
             if tokens.numel():  # nn.LSTM refuses inputs without tokens
-                stream = dropout(layer(stream, mirror)[0], self.config.dropout, self.training)
+                given = stream if apart is None else apart.split(stream)
+                hidden = layer(given, mirror)[0]
+                hidden = hidden if apart is None else apart.joined(hidden)
+                stream = dropout(hidden, self.config.dropout, self.training)
             if hook is not None:
                 stream = hook(f"blocks.{number}.hook_resid_post", stream)
         ran = torch.full((len(tokens),), len(chosen), device=tokens.device)
@@ -181,6 +196,36 @@ class LSTM(SequenceModel):
     def _embed(self, tokens: Tensor) -> Tensor:
         stream = nn.functional.embedding(tokens, self.embedding)
         return dropout(stream, self.config.dropout, self.training)
+
+
+class _Documents:
+    """Documents of packed rows as sequences of their own, and back."""
+
+    def __init__(self, documents: Tensor, lengths: Tensor | int) -> None:
+        starts = document_starts(documents)
+        places = torch.arange(documents.shape[1], device=documents.device).expand_as(documents)
+        padding = places >= (lengths if isinstance(lengths, int) else lengths[:, None])
+        first_of_padding = padding & ~nn.functional.pad(padding[:, :-1], (1, 0))
+        begins = (places == starts) | first_of_padding  # padding is a document of its own
+        starts = torch.where(begins, places, 0).cummax(-1).values
+        self.numbers = begins.flatten().cumsum(0).view_as(begins) - 1  # b l
+        self.places = places - starts
+        self.counts = self.numbers.flatten().bincount()
+
+    def split(self, stream: Tensor) -> Tensor:
+        """The documents (n m d), padded with zeros."""
+        shape = (len(self.counts), int(self.places.max()) + 1, stream.shape[-1])
+        apart = stream.new_zeros(shape)
+        return apart.index_put((self.numbers, self.places), stream)
+
+    def joined(self, apart: Tensor) -> Tensor:
+        """The rows (b l d)."""
+        return apart[self.numbers, self.places]
+
+    def mirror(self) -> Tensor:
+        """As `_mirror`, for the documents."""
+        shape = (len(self.counts), int(self.places.max()) + 1)
+        return _mirror(torch.zeros(shape, device=self.counts.device), self.counts)
 
 
 def _mirror(tokens: Tensor, lengths: Tensor | None) -> Tensor:

@@ -186,7 +186,7 @@ def _member(sets: Bools, classes: Ints) -> Bools:
     return np.asarray(member & (classes >= 0) & (classes < count))
 
 
-def pack(batch: Batch, length: int, *, cut: bool = False) -> Batch:
+def pack(batch: Batch, length: int, *, cut: bool = False, rows: int | None = None) -> Batch:
     """Pack examples into rows of `length` tokens, several per row; `documents` keeps them apart.
 
     Examples are placed by best fit: from the longest to the shortest, each into the row with the
@@ -197,6 +197,8 @@ def pack(batch: Batch, length: int, *, cut: bool = False) -> Batch:
         length: tokens per row.
         cut: concatenate the examples in their order instead and cut them every `length` tokens. An
             example that is cut continues in the next row, and every row but the last is full.
+        rows: exactly this many rows: the first examples that fit into them, and rows of padding if
+            there are too few.
 
     Example:
         >>> from weft.tasks import pack, task
@@ -214,13 +216,18 @@ def pack(batch: Batch, length: int, *, cut: bool = False) -> Batch:
             subject="pack",
             remedy=f"Give a length of at least {max(1, longest)}, or cut=True",
         )
+    if rows is not None and not cut:
+        batch = batch.take(slice(0, _fitting(batch.lengths, length, rows)))
     example, place = np.nonzero(np.arange(batch.tokens.shape[1]) < batch.lengths[:, None])
     if cut:
+        room = len(example) if rows is None else rows * length
+        example, place = example[:room], place[:room]
+        batch = batch.take(slice(0, int(example.max(initial=-1)) + 1))
         row, column = np.divmod(np.arange(len(example)), length)
     else:
-        rows, starts = _best_fit(batch.lengths, length)
-        row, column = rows[example], starts[example] + place
-    shape = (int(row.max(initial=-1)) + 1, length)
+        found, starts = _best_fit(batch.lengths, length)
+        row, column = found[example], starts[example] + place
+    shape = (int(row.max(initial=-1)) + 1 if rows is None else rows, length)
 
     def moved(values: Any, padding: int) -> Any:
         packed = np.full(shape + values.shape[2:], padding, dtype=values.dtype)
@@ -237,6 +244,14 @@ def pack(batch: Batch, length: int, *, cut: bool = False) -> Batch:
         legal=None if batch.legal is None else moved(batch.legal, 0),
         documents=documents,
     )
+
+
+def _fitting(lengths: Ints, room: int, rows: int) -> int:
+    """How many of the first examples fit into some rows by best fit."""
+    count = int(np.searchsorted(lengths.cumsum(), rows * room, side="right"))
+    while count and (beyond := int((_best_fit(lengths[:count], room)[0] >= rows).sum())):
+        count -= beyond
+    return count
 
 
 def _best_fit(lengths: Ints, room: int) -> tuple[Ints, Ints]:

@@ -34,6 +34,7 @@ BOUNDS: dict[str, tuple[float, float]] = {
     "steps": (1, LARGEST_COUNT),
     "batch": (1, 1_000_000),
     "pack": (0, 1_000_000),
+    "pack_rows": (0, 1_000_000),
     "log_every": (1, LARGEST_COUNT),
     "seed": (0, 2**63 - 1),
     "evaluation.every": (0, LARGEST_COUNT),
@@ -63,6 +64,7 @@ ScheduleName = Literal["cosine", "linear", "exponential", "inverse-sqrt", "const
 By = Literal["answers", "traces", "streams"]
 SampleBy = Literal["counts", "states"]
 LabelSetLoss = Literal["binary", "uniform", "any"]
+Packing = Literal["masked", "unmasked", "cut"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -234,7 +236,14 @@ class TrainingConfig:
         steps: number of steps.
         batch: batch size, in examples.
         pack: pack the examples of a batch into rows of this many tokens, several per row; 0 for one
-            example per row. Attention stays within an example, and positions restart with it.
+            example per row.
+        pack_rows: pack into exactly this many rows, so that `torch_compile` works: as many of the
+            step's examples as fit, in the order in which they were drawn; 0 for as many rows as
+            they need. Choose `batch` a little larger than what fits.
+        packing: how packed examples see each other. `masked`: attention stays within an example,
+            and positions restart with it. `unmasked`: attention is causal over the whole row, and
+            positions run on. `cut`: as `unmasked`, and examples are concatenated and cut at the
+            end of a row instead of being placed whole.
         bf16: bf16 autocast; parameters stay in float32.
         tf32: TF32 matmuls, several times faster on a GPU.
         torch_compile: compile the layers by `torch.compile`; batches are padded to few widths.
@@ -262,6 +271,8 @@ class TrainingConfig:
     steps: int = 2000
     batch: int = 64
     pack: int = 0
+    pack_rows: int = 0
+    packing: Packing = "masked"
     bf16: bool = False
     tf32: bool = False
     torch_compile: bool = field(default=False, metadata={"formerly": "fused"})
@@ -318,6 +329,9 @@ class TrainingConfig:
             del plain["penalty"]
         if not self.code:
             del plain["code"]
+        for name in ("pack_rows", "packing"):
+            if plain[name] == getattr(type(self), name):
+                del plain[name]
         return {key: to_plain(value) for key, value in plain.items()}
 
 

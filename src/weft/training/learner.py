@@ -10,6 +10,7 @@ import copy
 import math
 from collections.abc import Generator
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ from torch import Tensor, nn
 
 from weft.models.factory import Model, build_model
 from weft.models.transformer import Output
-from weft.tasks import Task, pack
+from weft.tasks import Batch, Task, pack
 from weft.training.config import LabelSetLoss, TrainingConfig, refuse
 from weft.training.cuda_graphs import CapturedSteps
 from weft.training.data import Tensors, drawn, made_ahead, tensors_of
@@ -107,7 +108,7 @@ class Learner:
         """The batch of a step, or this process's share of it."""
         batch = drawn(task, self.config, step)
         if self.config.pack:
-            batch = pack(batch, self.config.pack)
+            batch = packed(batch, self.config)
         elif not (self.config.torch_compile or self.config.cuda_graphs):  # these want one width
             batch = batch.trimmed()
         return tensors_of(batch, self.model.config, self.group)
@@ -227,6 +228,15 @@ class Learner:
         restore(self.optimisers, tensors.get("optimiser", {}))  # finished runs have none
         if self.average is not None:
             self.average.load_state_dict(tensors["ema"])
+
+
+def packed(batch: Batch, config: TrainingConfig) -> Batch:
+    """A step's examples packed as the config says."""
+    rows = config.pack_rows or None
+    found = pack(batch, config.pack, cut=config.packing == "cut", rows=rows)
+    if config.packing == "masked":
+        return found
+    return replace(found, documents=None, axes={})  # a row is read as one text
 
 
 def run(model: Model, batch: Tensors) -> Output:

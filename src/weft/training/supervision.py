@@ -49,11 +49,14 @@ def _check_supervision(config: TrainingConfig) -> None:
     """Refuse settings that this kind of supervision would ignore."""
     if config.pack and config.supervision.by != "answers":
         refuse(f"supervision by {config.supervision.by} does not pack examples", "Leave pack out")
-    if config.pack and (config.torch_compile or config.cuda_graphs):
+    if config.pack and not config.pack_rows and (config.torch_compile or config.cuda_graphs):
         refuse(
             "packed batches have different numbers of rows: steps cannot be compiled or captured",
-            "Leave pack out, or torch_compile and cuda_graphs",
+            "Set pack_rows, or leave out pack, or torch_compile and cuda_graphs",
         )
+    for name in ("pack_rows", "packing"):
+        if not config.pack and getattr(config, name) != getattr(type(config), name):
+            refuse(f"{name} is for packed batches", f"Set pack, or leave {name} out")
     if config.penalty.coefficients and config.supervision.by == "traces":
         refuse(
             "supervision by traces trains no attention that a penalty could change",
@@ -132,12 +135,17 @@ def model_config(config: TrainingConfig, task: Task) -> TransformerConfig:
 
 def _check_recurrent(config: TrainingConfig) -> None:
     """Refuse what only a Transformer has; the model's config refuses the rest."""
+    if config.pack and config.cuda_graphs:
+        refuse(
+            "an LSTM's packed documents have different lengths: steps cannot be captured",
+            "Leave pack out, or cuda_graphs",
+        )
     if config.supervision.by != "answers":
         refuse(
             f"an LSTM has no layers to supervise by {config.supervision.by}",
             "Leave supervision out",
         )
-    for name in ("initial", "torch_compile", "pack", "penalty"):
+    for name in ("initial", "torch_compile", "penalty"):
         default = next(entry.default for entry in fields(config) if entry.name == name)
         if getattr(config, name) != default:
             refuse(

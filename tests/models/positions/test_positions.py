@@ -26,6 +26,7 @@ KINDS: list[dict[str, Any]] = [
     *({"position": name} for name in ENCODINGS if "randomised" not in name),
     *({"position": "nape", "slopes": name, "heads": 4} for name in ("harmonic", "geometric")),
     {"position": "nape", "heads": 3, "key_width": 4},
+    {"position": "nape", "heads": 4, "slope_share": 0.25},
     {"position": "alibi", "heads": 6, "key_width": 3},
     {"position": "learned+fire"},
     {"position": "sinusoidal+alibi"},
@@ -110,6 +111,37 @@ def test_nape_of_16_heads_by_its_three_schedules() -> None:
 def test_nape_has_the_steeper_half_of_6_heads() -> None:
     part = Nape(preset("mini", position="nape"))
     assert part.slopes.tolist() == [1 / 2, 1 / 4, 1 / 8, 0, 0, 0]
+
+
+@pytest.mark.parametrize("schedule", ["steep", "harmonic", "geometric"])
+@pytest.mark.parametrize("heads", [1, 3, 4, 6, 8, 16])
+def test_the_share_of_sloped_heads_runs_from_nope_to_alibi(heads: int, schedule: str) -> None:
+    """Shares round up; sloped heads come first, and have the schedule's slopes for their number."""
+
+    def slopes(share: float) -> list[float]:
+        sizes = {"width": heads * 8, "heads": heads, "slopes": schedule, "slope_share": share}
+        return Nape(preset("mini", position="nape", **sizes)).slopes.tolist()
+
+    assert slopes(0.0) == [0.0] * heads
+    if schedule == "steep":
+        assert slopes(1.0) == sorted(alibi_slopes(heads), reverse=True)
+    for quarters in (1, 2, 3, 4):
+        found, count = slopes(quarters / 4), -(-heads * quarters // 4)
+        assert sum(slope > 0 for slope in found) == count
+        expected = {
+            "steep": sorted(alibi_slopes(heads), reverse=True)[:count],
+            "harmonic": [1 / h for h in range(1, count + 1)],
+            "geometric": alibi_slopes(count),
+        }[schedule]
+        assert found == [*expected, *[0.0] * (heads - count)]
+
+
+def test_half_of_the_heads_are_sloped_by_default() -> None:
+    for heads in (2, 3, 8):
+        changes = {"position": "nape", "width": 8 * heads, "heads": heads}
+        default, half = preset("mini", **changes), preset("mini", **changes, slope_share=0.5)
+        assert default == half
+        assert Nape(default).schedule() == Nape(half).schedule()
 
 
 def test_slopes_stay_exact_in_bfloat16() -> None:

@@ -5,7 +5,7 @@
 
 With c_t = sum_{l <= t} log f_l the bias is c_i - c_j. c_i is constant along a row and cancels in
 the softmax, so kernels need only a key bias of -c_j. c is summed in float32 at least: in bfloat16 a
-sum over 4,096 tokens is off by up to 8.
+sum over 4,096 tokens is off by up to 8. Sums start anew with each document of a row.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from weft.models.attentions.softmax import Softmax
 from weft.models.bias import ScoreBias
 from weft.models.cache import LayerCache, append_to_cache
 from weft.models.config import TransformerConfig
-from weft.models.context import AttentionContext
+from weft.models.context import AttentionContext, document_starts
 from weft.models.init import Initialisation, normal
 from weft.models.kernels import forgetting_attention
 
@@ -48,6 +48,8 @@ class Forgetting(Softmax):
         wide = wide_dtype(stream)
         gates = nn.functional.linear(stream, self.gate, self.gate_bias).to(wide)
         log_gates = nn.functional.logsigmoid(gates).transpose(1, 2)  # b h l
+        if context.documents is not None:
+            return query, key, _sums_within(log_gates, context.documents)
         sums = log_gates.cumsum(-1)
         if cache is not None and "sums" in cache:
             sums = sums + cache["sums"][..., -1:]
@@ -77,3 +79,15 @@ class Forgetting(Softmax):
         context: AttentionContext,
     ) -> Tensor | None:
         return forgetting_attention(query, key, value, extra, self.scale, bias, context)
+
+
+def _sums_within(log_gates: Tensor, documents: Tensor) -> Tensor:
+    """Cumulative sums (b h l) from the start of each document, in the precision of the gates.
+
+    They are taken from sums over the whole row in float64, so that rounding does not depend on
+    earlier documents. What is subtracted is constant in a document and has no gradient.
+    """
+    sums = log_gates.double().cumsum(-1)
+    starts = document_starts(documents)[:, None].expand_as(sums)
+    before = (sums - log_gates).detach().gather(-1, starts)
+    return (sums - before).to(log_gates.dtype)

@@ -77,7 +77,7 @@ def _distance_kernel_applies(
     query: Tensor, value: Tensor, bias: ScoreBias, context: AttentionContext
 ) -> bool:
     """Whether the kernel with a bias by distance applies."""
-    if not (triton_available(query, context) and query.is_cuda and context.backend == "auto"):
+    if not triton_available(query, context) or context.backend not in ("auto", "triton"):
         return False
     plain = context.causal and context.valid is None and context.queries == context.keys
     narrow = max(query.shape[-1], value.shape[-1]) <= MAX_HEAD_WIDTH
