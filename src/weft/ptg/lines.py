@@ -6,7 +6,7 @@ A program is shown, traced and executed line by line. `lines_of` flattens the sy
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
@@ -228,3 +228,17 @@ def _expression(expression: Expression | Comparison | None) -> str:
         case Comparison(left, operator, right):
             return f"{left} {operator} {right}"
     return str(expression)
+
+
+def names_of(lines: Sequence[Line]) -> Iterator[str]:
+    """The variables of lines in the order of the text, with repetitions."""
+    for line in lines:
+        if line.target:
+            yield line.target
+        match line.expression:
+            case str(name) | Sum(name, _, _) | Length(name):
+                yield name
+            case Product(name, other) | Item(name, other) | Comparison(name, _, other):
+                yield name
+                if isinstance(other, str):
+                    yield other
