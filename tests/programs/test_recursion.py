@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator
 from functools import cache
 from typing import Any
@@ -12,9 +13,10 @@ import weft
 from weft.programs.recursion import Successor, Traversal
 
 
-def test_the_successor_of_many_numbers() -> None:
-    numbers = [*range(1, 300), 2**20 - 1, 2**20, 2**20 + 1]
-    batch = weft.run_batch(Successor, [str(number) for number in numbers])
+@pytest.mark.parametrize("order", ["constructor", "natural"])
+def test_the_successor_of_many_numbers(order: str) -> None:
+    numbers = [*range(1, 3000), *(2**n + k for n in (12, 20, 60) for k in (-2, -1, 0, 1))]
+    batch = weft.run_batch(Successor(order=order), [str(number) for number in numbers])
     assert batch.results == [number + 1 for number in numbers]
     ones = [len(bits) - len(bits.rstrip("1")) for bits in (f"{n:b}" for n in numbers)]
     lengths = [n.bit_length() for n in numbers]
@@ -24,18 +26,34 @@ def test_the_successor_of_many_numbers() -> None:
 
 @pytest.mark.parametrize(
     ("words", "result"),
-    [("01", "XO 01"), ("XO 01", "X1 01"), ("X1 XO 01", "XO X1 01"), ("X1 X1 01", "XO XO XO 01")],
+    [
+        ("01", "XO 01"),
+        ("XO 01", "X1 01"),
+        ("X1 XO 01", "XO X1 01"),
+        ("X1 X1 01", "XO XO XO 01"),
+        ("X1 XO XO 01", "XO X1 XO 01"),
+    ],
 )
-def test_the_constructors_of_the_result(words: str, result: str) -> None:
-    run = weft.run(Successor, words)
-    written = [run.program.vocabulary.name(int(output)) for output in run.outputs]
-    assert " ".join(word for word in written if word not in "s_") == result
+def test_the_constructors_of_the_result_in_both_orders(words: str, result: str) -> None:
+    for order, turn in (("constructor", 1), ("natural", -1)):
+        run = weft.run(Successor(order=order), " ".join(words.split()[::turn]))
+        written = [run.program.vocabulary.name(int(output)) for output in run.outputs]
+        assert [word for word in written if word not in "s_"] == result.split()[::turn]
 
 
 @pytest.mark.parametrize("text", ["0", "", "X1", "X1 X2 01", "01 X1", "-3"])
 def test_what_is_no_number_is_refused(text: str) -> None:
     with pytest.raises(weft.WeftError, match=r"not a binary number of at least 1\. Write it as 11"):
         weft.run(Successor, text)
+
+
+def test_each_order_refuses_numbers_in_the_other() -> None:
+    with pytest.raises(weft.WeftError, match="Write it as 11, or as X1 X1 XO 01"):
+        weft.run(Successor, "01 X1 XO")
+    with pytest.raises(weft.WeftError, match="Write it as 11, or as 01 XO X1 X1"):
+        weft.run(Successor(order="natural"), "XO X1 01")
+    with pytest.raises(weft.WeftError, match="Choose constructor or natural"):
+        Successor(order="reverse")
 
 
 Tree = Any  # None, or a letter with two trees
@@ -78,6 +96,26 @@ def test_all_small_trees_in_every_order(order: str) -> None:
     batch = weft.run_batch(Traversal(order), [prefix(tree) for tree in every])
     assert batch.results == [walk(tree, order) for tree in every]
     assert list(batch.layers) == [4 * len(result) + 2 for result in batch.results]
+
+
+@pytest.mark.parametrize("order", ["pre", "in", "post"])
+def test_deep_trees(order: str) -> None:
+    rng = random.Random(order)
+    left = right = None
+    for letter in "abcdefgh" * 3:
+        left, right = (letter, left, None), (letter, None, right)
+    every = [left, right, *(grown(rng, 30) for _ in range(20))]
+    program = Traversal(order, depth=30)
+    texts = [prefix(tree) for tree in every]
+    assert weft.run_batch(program, texts).results == [walk(tree, order) for tree in every]
+    assert max(program.height(iter(text)) or 0 for text in texts) >= 24
+
+
+def grown(rng: random.Random, height: int) -> Tree:
+    """A random tree that gets thin quickly, so that it can be deep."""
+    if height == 0 or rng.random() < 0.3:
+        return None
+    return rng.choice("abcdefgh"), grown(rng, height - 1), grown(rng, rng.randint(0, height - 1))
 
 
 def test_letters_may_repeat() -> None:

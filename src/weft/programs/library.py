@@ -72,6 +72,9 @@ LIBRARY: dict[str, Entry] = {
         Entry("dyck", "weft.programs.dyck", "Dyck", "([]{})"),
         Entry("successor", "weft.programs.recursion", "Successor", "11"),
         Entry("tree-traversal", "weft.programs.recursion", "Traversal", "abd...c..", longest=16),
+        Entry(
+            "successor-shortcut", "weft.programs.shortcuts", "SuccessorShortcut", "01 XO X1 X1 X1"
+        ),
         Entry("rule-110", "weft.programs.cellular", "Automaton", "00000000001"),
         Entry("breadth-first", "weft.programs.graph", "BreadthFirst", "a ab bc ac ce", longest=14),
         Entry("induction-head", "weft.programs.causal", "InductionHead", "badge", longest=14),

@@ -25,24 +25,30 @@ class Successor(weft.Program):
     stands before its argument. Only the last equation recurses: the call moves on to b. All
     positions attend to the constructor that the call has reached, so they halt together.
 
+    With `order=natural`, numbers are written from the other end, as in `01 XO X1`, and the call
+    moves from right to left.
+
     d + 2 layers for a number that begins with d times X1, whatever its length. Two heads; no
     variable has more than five values.
     """
 
-    tokens = ["01", "XO", "X1", "s", "_"]
+    def __init__(self, order: str = "constructor") -> None:
+        if order not in ("constructor", "natural"):
+            remedy = "Choose constructor or natural"
+            raise weft.WeftError(f"there is no order '{order}'", remedy=remedy)
+        self.order = order
+        self.tokens = ["01", "XO", "X1", "s", "_"]
+        self.term = weft.var(5, token=["01", "XO", "X1", "s", "_"].index)
+        self.start = weft.var(2, token=lambda t: t == "s")
+        self.call = weft.var(2, token=lambda t: t == "s")
+        self.done = weft.var(2)
+        self.yes = weft.var(2, default=1)
+        self.call_before = weft.relative(self.call, -1 if order == "constructor" else 1)
+        self.called = weft.attend(self.yes, self.call, self.term)
+        self.output = self.term
+        self.halt = self.done == 1
 
-    term = weft.var(5, token=["01", "XO", "X1", "s", "_"].index)
-    start = weft.var(2, token=lambda t: t == "s")
-    call = weft.var(2, token=lambda t: t == "s")
-    done = weft.var(2)
-    yes = weft.var(2, default=1)
-    call_left = weft.relative(call, -1)
-    called = weft.attend(yes, call, term)
-
-    output = term
-    halt = done == 1
-
-    def step(z: Any) -> None:
+    def step(self, z: Any) -> None:
         if z.called == ONE:  # s(01) = XO 01
             if z.call:
                 z.term = XO
@@ -56,35 +62,49 @@ class Successor(weft.Program):
         else:
             if z.called == X1 and z.call:  # s(X1 b) = XO s(b)
                 z.term = XO
-            z.call = 0 if z.start else z.call_left
+            z.call = 0 if z.start else z.call_before
 
     def encode(self, text: str) -> Sequence[Any]:
         """A number, as in 11, or its constructors, as in X1 X1 XO 01; with room for one more."""
         words = text.split()
-        if len(words) == 1 and words[0].isdecimal() and int(words[0]) > 0:
-            words = constructors(int(words[0]))
+        if len(words) == 1 and words[0].isdecimal() and words[0] != "01" and int(words[0]) > 0:
+            return self._marked(constructors(int(words[0])))
+        words = self._turned(words)
         if words[-1:] != ["01"] or not set(words[:-1]) <= {"XO", "X1"}:
+            example = " ".join(self._turned(constructors(11)))
             raise weft.WeftError(
                 "this is not a binary number of at least 1",
-                remedy="Write it as 11, or as X1 X1 XO 01",
+                remedy=f"Write it as 11, or as {example}",
             )
-        return ["s", *words, "_"]
+        return self._marked(words)
 
     def decode(self, stream: weft.Stream) -> Any:
         """The number."""
-        terms: Any = stream["term"]
-        return number_of([self.vocabulary.name(term) for term in terms if term < CALL])
+        return number_of(self._turned(self._words(stream)))
 
     def sample(self, rng: random.Random, length: int) -> Sequence[Any]:
         """A number of about `length` constructors; all recursion depths are equally likely."""
         digits = max(0, length - 3)
         depth = rng.randint(0, digits)
         rest = ["XO", *rng.choices(["XO", "X1"], k=digits)][: digits - depth]
-        return ["s", *["X1"] * depth, *rest, "01", "_"]
+        return self._marked(["X1"] * depth + rest + ["01"])
 
     def task(self, tokens: Sequence[Any]) -> Any:
         """The number plus one."""
-        return number_of(tokens[1:-1]) + 1
+        return number_of(self._turned(tokens)[1:-1]) + 1
+
+    def _turned(self, words: Sequence[Any]) -> Sequence[Any]:
+        """Words in the program's order in constructor order, or the other way round."""
+        return words[::-1] if self.order == "natural" else words
+
+    def _marked(self, words: Sequence[Any]) -> Sequence[Any]:
+        """Tokens for a number in constructor order: the call, and room for one constructor more."""
+        return self._turned(["s", *words, "_"])
+
+    def _words(self, stream: weft.Stream) -> list[str]:
+        """The constructors that were written, in the program's order."""
+        terms: Any = stream["term"]
+        return [self.vocabulary.name(term) for term in terms if term < CALL]
 
 
 def constructors(number: int) -> list[str]:
