@@ -1,7 +1,7 @@
 """Checkpoints: safetensors for all tensors, JSON for the rest, written atomically.
 
 A checkpoint is a folder that is written under another name and then renamed, so the newest one is
-always complete.
+always complete. Tensors of more than 16 MiB are kept in several files (`shards`).
 """
 
 from __future__ import annotations
@@ -13,17 +13,15 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from weft.config import from_plain
 from weft.errors import WeftError
-from weft.files import read_json, readable, replaced, write_json
+from weft.files import read_json, replaced, write_json
+from weft.training.shards import Files, load_shards, save_shards, shard_files
 
 PREFIX = "checkpoint-"
 AGAIN = "Delete the run (weft runs NAME --delete) and train it again"
-Files = dict[str, dict[str, Tensor]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,8 +97,7 @@ def save(folder: Path, state: RunState, tensors: Files) -> Path:
         with replaced(target) as scratch:
             scratch.mkdir(parents=True)
             for name, values in tensors.items():
-                plain = {key: value.contiguous() for key, value in values.items()}
-                save_file(plain, scratch / f"{name}.safetensors")
+                save_shards(values, scratch, name)
             write_json(scratch / "state.json", asdict(state))
     for old in checkpoints(folder)[:-1]:
         shutil.rmtree(old)
@@ -125,10 +122,7 @@ def load(folder: Path) -> tuple[RunState, Files] | None:
         return None
     path = result[-1] / "state.json"
     state = from_plain(RunState, read_json(path, AGAIN), str(path), AGAIN)
-    files = {}
-    for file in result[-1].glob("*.safetensors"):
-        with readable(file, AGAIN, SafetensorError):
-            files[file.stem] = load_file(file)
+    files = load_shards(result[-1], AGAIN)
     if "model" not in files:
         raise WeftError(f"{result[-1]} has no model.safetensors", remedy=AGAIN)
     return state, files
@@ -148,4 +142,5 @@ def restoring(folder: Path) -> Iterator[None]:
 def without_optimiser(folder: Path) -> None:
     """Delete optimiser states, which only a run that resumes needs."""
     for checkpoint in checkpoints(folder):
-        (checkpoint / "optimiser.safetensors").unlink(missing_ok=True)
+        for file in shard_files(checkpoint, "optimiser"):
+            file.unlink()
