@@ -1,0 +1,427 @@
+"""Reduction of open terms by delta, beta and iota steps, in rounds.
+
+A call is *reducible* if an equation matches it, that is, if constructors stand wherever the
+patterns of the equation have them. To reduce it takes three steps:
+
+    delta   the name of the function is replaced by its definition
+    beta    the definition is applied to the arguments: they replace its parameters
+    iota    the match chooses the case of the constructors, and binds its variables
+
+A *round* is this triple at the outermost reducible call, the leftmost if there are several. In
+parallel, a round reduces all reducible calls of the term at once. The recursion of checked
+functions ends, so rounds come to a normal form, the same in both ways.
+
+The state between rounds is a zipper: the term in which the last reduction took place, and a linked
+list of frames around it. A round therefore costs no more than its own step, however deep it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from weft.errors import WeftError
+from weft.recursion.evaluation import MAX_STEPS, compiled, run_generators
+from weft.recursion.expressions import Call, Match, Open, Term, build, match, substitute
+from weft.recursion.inductive import Inductive
+from weft.recursion.notation import made
+
+if TYPE_CHECKING:
+    from weft.recursion.expressions import Pattern
+    from weft.recursion.function import Equation, Function
+
+MAX_ROUNDS = 100_000
+"""Rounds of a reduction before it is an error."""
+
+_new = tuple.__new__
+StepKind = Literal["delta", "beta", "iota"]
+
+
+class Frame(NamedTuple):
+    """A term with a hole: a head and its arguments, of which one is elsewhere.
+
+    Attributes:
+        parent: the frame around it; None at the root.
+        head: a constructor or a function.
+        left: the arguments before the hole.
+        right: the arguments after it.
+    """
+
+    parent: Frame | None
+    head: Any
+    left: tuple[Any, ...]
+    right: tuple[Any, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Reduct:
+    """One reduced call.
+
+    Attributes:
+        call: the call.
+        equation: what it was reduced by.
+        bindings: terms for the parameters and for the variables of the equation.
+        result: what took its place.
+        frame: what was around it; None at the root.
+    """
+
+    call: Call
+    equation: Equation
+    bindings: dict[str, Any]
+    result: Any
+    frame: Frame | None = field(default=None, repr=False)
+
+    @property
+    def position(self) -> tuple[int, ...]:
+        """Where the call stands: the numbers of arguments on the way from the root, from 0."""
+        places = []
+        frame = self.frame
+        while frame is not None:
+            places.append(len(frame.left))
+            frame = frame.parent
+        return tuple(reversed(places))
+
+
+@dataclass(frozen=True, eq=False)
+class Round:
+    """One round of a reduction.
+
+    Attributes:
+        number: from 1.
+        reducts: the calls that were reduced; several only in parallel rounds.
+    """
+
+    number: int
+    reducts: tuple[Reduct, ...]
+    _around: Frame | None = field(default=None, repr=False)
+    _focus: Any = field(default=None, repr=False)
+
+    @property
+    def after(self) -> Any:
+        """The whole term after the round."""
+        return plugged(self._around, self._focus)
+
+    @property
+    def equation(self) -> Equation:
+        """The equation of the first reduced call."""
+        return self.reducts[0].equation
+
+
+@dataclass(frozen=True, eq=False)
+class Reduction:
+    """A reduction, round by round.
+
+    Attributes:
+        start: the term at the beginning.
+        rounds: the rounds.
+        term: the term at the end.
+        finished: whether nothing is left to reduce.
+    """
+
+    start: Any
+    rounds: tuple[Round, ...]
+    term: Any
+    finished: bool
+
+    def terms(self) -> Iterator[Any]:
+        """The term at the beginning and after every round."""
+        yield self.start
+        for one in self.rounds:
+            yield one.after
+
+
+def reduce(
+    term: Term,
+    rounds: int | None = None,
+    *,
+    parallel: bool = False,
+    only: Collection[Function] = (),
+    max_rounds: int = MAX_ROUNDS,
+) -> Reduction:
+    """Reduce a term, round by round.
+
+    Args:
+        term: the term, as `function.call(...)`.
+        rounds: after how many rounds to stop; at the normal form if None.
+        parallel: whether a round reduces all reducible calls, not the outermost alone.
+        only: the functions whose calls are reduced; all if empty.
+        max_rounds: rounds after which a reduction to the normal form is an error.
+
+    Example:
+        >>> from weft.recursion import definition, reduce, show_term
+        >>> from weft.recursion.library.binary import One, X1
+        >>> found = reduce(definition("successor").call(X1(X1(One()))))
+        >>> for term in found.terms():
+        ...     print(show_term(term))
+        successor X1 X1 01
+        XO successor X1 01
+        XO XO successor 01
+        XO XO XO 01
+    """
+    if rounds is not None and rounds < 0:
+        raise WeftError(f"the number of rounds is {rounds}", remedy="Give 0 or more")
+    most = max_rounds + 1 if rounds is None else rounds
+    found = tuple(islice(iterate(term, parallel=parallel, only=only), most))
+    if rounds is None and len(found) > max_rounds:
+        raise WeftError(
+            f"the reduction takes more than {max_rounds:,} rounds",
+            remedy="Give a smaller term, fewer rounds, or more as max_rounds",
+        )
+    last = found[-1].after if found else term
+    finished = rounds is None or not any(True for _ in iterate(last, parallel=True, only=only))
+    return Reduction(term, found, last, finished)
+
+
+def iterate(
+    term: Term, *, parallel: bool = False, only: Collection[Function] = ()
+) -> Iterator[Round]:
+    """The rounds of a reduction one by one, for as long as they are asked for."""
+    allowed = frozenset(only)
+    return _parallel_rounds(term, allowed) if parallel else _outermost_rounds(term, allowed)
+
+
+def unroll(term: Term, rounds: int, *, only: Collection[Function] = ()) -> Any:
+    """The term after some parallel rounds.
+
+    Example:
+        >>> from weft.recursion import definition, unroll
+        >>> from weft.recursion.library.binary import One, X1
+        >>> unroll(definition("successor").call(X1(X1(One()))), 2)
+        XO(XO(successor(01)))
+    """
+    return reduce(term, rounds, parallel=True, only=only).term
+
+
+def normal_form(term: Term, *, max_steps: int | None = None) -> Any:
+    """The value of a term, with every call evaluated.
+
+    Example:
+        >>> from weft.recursion import definition, normal_form
+        >>> from weft.recursion.library.binary import One, X1
+        >>> normal_form(definition("successor").call(X1(X1(One()))))
+        XO(XO(XO(01)))
+    """
+    left = MAX_STEPS if max_steps is None else max_steps
+
+    def value(term: Any) -> Any:
+        nonlocal left
+        arguments = []
+        for one in term[1:]:
+            arguments.append(one if isinstance(one, Inductive) else (yield value(one)))
+        if isinstance(term, Open):
+            return build(term[0], arguments)
+        program = compiled(term[0])
+        result = program.value(tuple(arguments), left)
+        left -= program.applied
+        return result
+
+    return term if isinstance(term, Inductive) else run_generators(value(term))
+
+
+# One call
+
+
+def reduct(call: Any, allowed: frozenset[Function] = frozenset()) -> tuple[Any, Any, Any] | None:
+    """The equation, bindings and result of a call; None if it is not reducible."""
+    function = call[0]
+    if allowed and function not in allowed:
+        return None
+    for equation in candidates(function, call):
+        bindings: dict[str, Any] = {}
+        for pattern, argument in zip(equation.patterns, call[1:], strict=True):
+            if not match(pattern, argument, bindings):
+                break
+        else:
+            for (name, _), argument in zip(function.parameters, call[1:], strict=True):
+                bindings[name] = argument
+            bindings.pop("_", None)
+            return equation, bindings, substitute(equation.right, bindings)
+    return None
+
+
+def candidates(function: Function, call: Any) -> Sequence[Equation]:
+    """The equations that the heads of the arguments leave possible."""
+    place, table = _first_switch(function)
+    if place is None:
+        return function.equations
+    argument = call[place + 1]
+    if isinstance(argument, Inductive):
+        head: Any = argument if not type(argument)._token else type(argument)
+    elif isinstance(argument, Open):
+        head = argument[0]
+    else:
+        return table[None]
+    return table.get(id(head), table[None])
+
+
+@lru_cache(maxsize=1024)
+def _first_switch(function: Function) -> tuple[int | None, dict[Any, list[Equation]]]:
+    """A parameter on which every equation has a constructor, and the equations by that."""
+    for place in range(function.arity):
+        columns = [equation.patterns[place] for equation in function.equations]
+        if all(isinstance(one, Match) for one in columns):
+            table: dict[Any, list[Equation]] = {None: []}
+            for equation, one in zip(function.equations, columns, strict=True):
+                assert isinstance(one, Match)
+                table.setdefault(id(one.head), []).append(equation)
+            return place, table
+    return None, {}
+
+
+@lru_cache(maxsize=1024)
+def _pattern_depth(function: Function) -> int:
+    """How deep below a call of any function that this one calls a pattern looks."""
+    return max(
+        _depth(pattern)
+        for one in function.functions
+        for equation in one.equations
+        for pattern in equation.patterns
+    )
+
+
+def _depth(pattern: Pattern) -> int:
+    if not isinstance(pattern, Match):
+        return 0
+    return 1 + max((_depth(one) for one in pattern.arguments), default=0)
+
+
+# Outermost rounds
+
+
+def plug(frame: Frame, term: Any) -> Any:
+    """The term of a frame with another in its hole."""
+    arguments = (*frame.left, term, *frame.right)
+    return made(frame.head, arguments)
+
+
+def plugged(frame: Frame | None, term: Any) -> Any:
+    """The whole term around a hole."""
+    while frame is not None:
+        term = plug(frame, term)
+        frame = frame.parent
+    return term
+
+
+def _outermost_rounds(term: Any, allowed: frozenset[Function]) -> Iterator[Round]:
+    depth = max((_pattern_depth(one) for one in _functions_in(term)), default=0)
+    frame: Frame | None = None
+    number = 0
+    found = _search(frame, term, allowed)
+    while found is not None:
+        frame, call, (equation, bindings, result) = found
+        number += 1
+        made_here = Reduct(call, equation, bindings, result, frame)
+        yield Round(number, (made_here,), frame, result)
+        found = _next_redex(frame, result, allowed, depth)
+
+
+def _functions_in(term: Any) -> set[Function]:
+    found = set()
+    stack = [term]
+    while stack:
+        current = stack.pop()
+        if not isinstance(current, Inductive):
+            if isinstance(current, Call):
+                found.add(current[0])
+            stack.extend(current[1:])
+    return found
+
+
+Found = tuple["Frame | None", Any, tuple[Any, Any, Any]]
+
+
+def _next_redex(
+    frame: Frame | None, focus: Any, allowed: frozenset[Function], depth: int
+) -> Found | None:
+    """The outermost redex after a reduction in a frame; all else to the left is irreducible."""
+    above, term = frame, focus
+    outer: Found | None = None
+    for _ in range(depth):  # calls around it, whose patterns may see what has changed
+        if above is None:
+            break
+        term = plug(above, term)
+        if isinstance(term, Call):
+            possible = reduct(term, allowed)
+            if possible is not None:
+                outer = (above.parent, term, possible)
+        above = above.parent
+    if outer is not None:
+        return outer
+    inside = _search(frame, focus, allowed)
+    if inside is not None:
+        return inside
+    while frame is not None:  # to the right of it, and of what is around it
+        left = (*frame.left, focus)
+        for place, one in enumerate(frame.right):
+            here = Frame(
+                frame.parent, frame.head, left + frame.right[:place], frame.right[place + 1 :]
+            )
+            found = _search(here, one, allowed)
+            if found is not None:
+                return found
+        focus = plug(frame, focus)
+        frame = frame.parent
+    return None
+
+
+def _search(frame: Frame | None, term: Any, allowed: frozenset[Function]) -> Found | None:
+    """The first redex within a term, outer before inner and left before right."""
+    stack: list[tuple[Frame | None, Any]] = [(frame, term)]
+    while stack:
+        around, current = stack.pop()
+        if isinstance(current, Inductive):
+            continue
+        if isinstance(current, Call):
+            possible = reduct(current, allowed)
+            if possible is not None:
+                return around, current, possible
+        for place in range(len(current) - 1, 0, -1):
+            if not isinstance(current[place], Inductive):
+                inner = Frame(around, current[0], current[1:place], current[place + 1 :])
+                stack.append((inner, current[place]))
+    return None
+
+
+# Parallel rounds
+
+
+def _parallel_rounds(term: Any, allowed: frozenset[Function]) -> Iterator[Round]:
+    number = 0
+    while True:
+        reducts: list[Reduct] = []
+        term = develop(term, allowed, reducts.append)
+        if not reducts:
+            return
+        number += 1
+        reducts.sort(key=lambda one: one.position)
+        yield Round(number, tuple(reducts), None, term)
+
+
+def develop(term: Any, allowed: frozenset[Function], record: Callable[[Reduct], None]) -> Any:
+    """The term after all its reducible calls are reduced at once."""
+
+    def developed(term: Any, frame: Frame | None) -> Any:
+        arguments = []
+        for place in range(1, len(term)):
+            one = term[place]
+            if isinstance(one, Inductive):
+                arguments.append(one)
+            else:
+                inner = Frame(frame, term[0], term[1:place], term[place + 1 :])
+                arguments.append((yield developed(one, inner)))
+        if isinstance(term, Open):
+            return build(term[0], arguments)
+        if reduct(term, allowed) is None:
+            return _new(Call, (term[0], *arguments))
+        # The patterns see constructors only, which the arguments have kept.
+        new = _new(Call, (term[0], *arguments))
+        possible = reduct(new, allowed)
+        assert possible is not None
+        equation, bindings, result = possible
+        record(Reduct(term, equation, bindings, result, frame))
+        return result
+
+    return term if isinstance(term, Inductive) else run_generators(developed(term, None))
