@@ -101,7 +101,8 @@ def test_all_small_trees_in_every_order(order: str) -> None:
 @pytest.mark.parametrize("order", ["pre", "in", "post"])
 def test_deep_trees(order: str) -> None:
     rng = random.Random(order)
-    left = right = None
+    left: Tree = None
+    right: Tree = None
     for letter in "abcdefgh" * 3:
         left, right = (letter, left, None), (letter, None, right)
     every = [left, right, *(grown(rng, 30) for _ in range(20))]

@@ -62,7 +62,7 @@ BOUNDS: dict[str, tuple[float, float]] = {
 OptimiserName = Literal["adamw", "adafactor", "muon"]
 ScheduleName = Literal["cosine", "linear", "exponential", "inverse-sqrt", "constant"]
 By = Literal["answers", "traces", "streams"]
-SampleBy = Literal["counts", "states"]
+SampleBy = Literal["counts", "states", "errors"]
 LabelSetLoss = Literal["binary", "uniform", "any"]
 Packing = Literal["masked", "unmasked", "cut"]
 
@@ -84,7 +84,8 @@ class SupervisionConfig:
         noise: standard deviation of the Gaussian noise added to the feed-forward's input; with
             `streams`, to the residual stream before every layer.
         sample_by: with `traces`, `counts` draws a state as often as it occurs in the traces,
-            `states` draws all distinct states equally often.
+            `states` draws all distinct states equally often, `errors` half of them so and half in
+            proportion to the fourth power of their errors.
         round_between_layers: with `traces`, set every variable to its nearest value between layers
             when the model runs. The paper does not.
         init_at_states: with `traces`, initialise the biases of the first hidden layer so that each

@@ -144,9 +144,10 @@ def test_relative_parity_is_learned_for_lengths_never_seen(tmp_path: Path) -> No
     assert run.values()["supervision.program"] == "parity"
 
 
-def test_runs_that_are_cut_off_end_the_same(tmp_path: Path) -> None:
+@pytest.mark.parametrize("sample_by", ["counts", "errors"])
+def test_runs_that_are_cut_off_end_the_same(sample_by: str, tmp_path: Path) -> None:
     config = short("parity", "steps=24", "log_every=5", "evaluation.every=10", "ema=0.9",
-                   "evaluation.size=16")  # fmt: skip
+                   "evaluation.size=16", f"supervision.sample_by={sample_by}")  # fmt: skip
     train(config, runs=tmp_path / "once", device="cpu")
     cuts = 0
     for at in (1, 3, 50):

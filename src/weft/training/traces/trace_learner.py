@@ -43,6 +43,7 @@ from weft.training.distributed import ALONE, Group
 from weft.training.learner import Learner
 from weft.training.program_task import ProgramTask
 from weft.training.traces.dataset import TraceSet, collect
+from weft.training.traces.sampling import StateSampler
 from weft.training.traces.vectors import VectorPairs
 
 if TYPE_CHECKING:
@@ -79,6 +80,7 @@ class TraceLearner(Learner):
     ) -> None:
         super().__init__(config, model, device, group)
         self.pairs = pairs
+        self.sampler = StateSampler(pairs, config.supervision.sample_by, config.batch)
         self.initial_loss = float("inf")
 
     def _compile(self) -> None:
@@ -93,16 +95,30 @@ class TraceLearner(Learner):
         while True:
             yield DrawnBatch(self.config.batch)
 
+    def learn(self, batch: Any, step: int) -> Tensor:
+        if self.sampler.by_errors and (step - 1) % self.sampler.interval == 0:
+            self.sampler.measure(feed_forward_of(self.model))
+        return super().learn(batch, step)
+
     def loss(self, batch: object) -> Tensor:
-        supervision = self.config.supervision
-        index = self.pairs.draw(self.config.batch, by_counts=supervision.sample_by == "counts")
-        before, after = self.pairs.at(index)
-        noisy = before + supervision.noise * torch.randn_like(before)
+        before, after = self.pairs.at(self.sampler.draw(self.config.batch))
+        noisy = before + self.config.supervision.noise * torch.randn_like(before)
         return squared_error(feed_forward_of(self.model), noisy, after)
 
     def objective(self, loss: Tensor) -> Tensor:
         l1 = self.config.supervision.l1
         return loss + l1 * l1_norm(feed_forward_of(self.model)) if l1 else loss
+
+    def tensors(self) -> dict[str, dict[str, Tensor]]:
+        tensors = super().tensors()
+        if self.sampler.by_errors:
+            tensors["sampler"] = {"ends": self.sampler.ends}
+        return tensors
+
+    def restore(self, tensors: dict[str, dict[str, Tensor]]) -> None:
+        super().restore(tensors)
+        if "sampler" in tensors:  # finished runs have none
+            self.sampler.ends.copy_(tensors["sampler"]["ends"])
 
     @torch.no_grad()
     def measure_initial_loss(self) -> None:
