@@ -20,7 +20,7 @@ def word(text: str) -> tuple[str, ...]:
     ("s011", "s0100", "too long"), ("s011", "s10", "too short"),
     ("s0011", "s0010", "run off by -1"),
     ("s0011", "s1000", "run off by +1"), ("s0011", "10000", "run off by +2"),
-    ("s0011", "s0001", "run off by -2"), ("s0011", "s0110", "other"), ("s111", "00", "too short"),
+    ("s00111", "s00110", "run off by -2"), ("s0011", "s0110", "other"), ("s111", "00", "too short"),
     ("s111", "s0001", "other"), ("s0", "", "too short"), ("s0011", None, "too long"),
 ])  # fmt: skip
 def test_kinds(number: str, output: str | None, kind: str) -> None:

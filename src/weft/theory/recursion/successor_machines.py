@@ -274,9 +274,13 @@ def successor_language(order: Order, inputs: Sequence[Word]) -> Language:
         step = max(1, (high - low) // MOST_THRESHOLDS)
         for bound in range(low, high, step):
             tests += [f"{name} > {bound}", f"{name} <= {bound}"]
-    edges = ("L - r", "L - d") if order == "natural" else ("r + 1", "d + 1")
+    edges = ["r + 1", "d + 1"]
     if order == "natural":
-        edges += tuple(f"L - {bound}" for bound in range(2, max(runs, default=1) + 1))
+        edges = [
+            "L - r",
+            "L - d",
+            *(f"L - {bound}" for bound in range(2, max(runs, default=1) + 1)),
+        ]
     tests += [f"k {sign} {edge}" for edge in (*edges, "i + 1") for sign in ("<", "==", ">")]
     actions = ("input[k]", *(f'"{token}"' for token in TOKENS), "input[k - 1]", "input[k + 1]")
     return Language(pointers, tuple(tests), actions)
