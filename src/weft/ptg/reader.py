@@ -165,7 +165,7 @@ class Reader:
 
     def fail(self, what: str, rule: str, remedy: str = "", *, end: int = 0) -> NoReturn:
         """Raise an error at the cursor, with the rule that is violated."""
-        advice = f"{remedy}. " if remedy else ""
+        advice = f"{remedy}{'' if remedy.endswith('?') else '.'} " if remedy else ""
         raise WeftError(
             what,
             where=self.place(self.column, end),
