@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 import weft
-from weft.programs.recursion import Successor, Traversal
+from weft.programs.recursion import DEEPEST, Successor, Traversal
+from weft.programs.walk import TreeWalk
 
 
 @pytest.mark.parametrize("order", ["constructor", "natural"])
@@ -99,22 +100,32 @@ def test_all_small_trees_in_every_order(order: str) -> None:
 
 
 @pytest.mark.parametrize("order", ["pre", "in", "post"])
+def test_a_walk_visits_all_small_trees_in_every_order(order: str) -> None:
+    every = [labelled(tree, iter("hgfedcba")) for nodes in range(6) for tree in trees(nodes)]
+    batch = weft.run_batch(TreeWalk(order), [prefix(tree) for tree in every])
+    assert batch.results == [walk(tree, order) for tree in every]
+
+
+@pytest.mark.parametrize("order", ["pre", "in", "post"])
 def test_deep_trees(order: str) -> None:
     rng = random.Random(order)
     left: Tree = None
     right: Tree = None
     for letter in "abcdefgh" * 3:
         left, right = (letter, left, None), (letter, None, right)
-    every = [left, right, *(grown(rng, 30) for _ in range(20))]
+    random_trees = [grown(rng, 30) for _ in range(20)]
+    every = [left, right, *(tree for tree in random_trees if len(prefix(tree)) < 60)]
     program = Traversal(order, depth=30)
     texts = [prefix(tree) for tree in every]
-    assert weft.run_batch(program, texts).results == [walk(tree, order) for tree in every]
+    expected = [walk(tree, order) for tree in every]
+    assert weft.run_batch(program, texts).results == expected
+    assert weft.run_batch(TreeWalk(order), texts).results == expected
     assert max(program.height(iter(text)) or 0 for text in texts) >= 24
 
 
 def grown(rng: random.Random, height: int) -> Tree:
     """A random tree that gets thin quickly, so that it can be deep."""
-    if height == 0 or rng.random() < 0.3:
+    if height == 0 or rng.random() < 0.35:
         return None
     return rng.choice("abcdefgh"), grown(rng, height - 1), grown(rng, rng.randint(0, height - 1))
 
@@ -144,6 +155,15 @@ def test_what_is_no_tree_is_refused(text: str, match: str) -> None:
         weft.run(Traversal, text)
 
 
-def test_there_are_three_orders() -> None:
+@pytest.mark.parametrize("program", [Traversal, TreeWalk])
+def test_there_are_three_orders(program: type[Traversal]) -> None:
     with pytest.raises(weft.WeftError, match=r"there is no order 'level'\. Choose pre, in or post"):
-        Traversal("level")
+        program("level")
+
+
+def test_a_walk_goes_as_deep_as_python_can_read() -> None:
+    program = TreeWalk()
+    deep = "a" * DEEPEST + "." * (DEEPEST + 1)
+    assert program.task(program.encode(deep)) == "a" * DEEPEST
+    with pytest.raises(weft.WeftError, match="it is 201 deep"):
+        program.encode(f"a{deep}.")

@@ -72,6 +72,7 @@ LIBRARY: dict[str, Entry] = {
         Entry("dyck", "weft.programs.dyck", "Dyck", "([]{})"),
         Entry("successor", "weft.programs.recursion", "Successor", "11"),
         Entry("tree-traversal", "weft.programs.recursion", "Traversal", "abd...c..", longest=16),
+        Entry("tree-walk", "weft.programs.walk", "TreeWalk", "abd...c..", longest=16),
         Entry(
             "successor-shortcut", "weft.programs.shortcuts", "SuccessorShortcut", "01 XO X1 X1 X1"
         ),

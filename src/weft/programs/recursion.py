@@ -118,6 +118,8 @@ def number_of(words: Sequence[str]) -> int:
 
 
 DESCEND, RETURN, DONE = range(3)
+DEEPEST = 200
+"""The maximum depth of a tree whose traversal does not count; Python's own recursion is limited."""
 
 
 class Traversal(weft.Program):
@@ -133,12 +135,8 @@ class Traversal(weft.Program):
     """
 
     def __init__(self, order: str = "in", letters: str = "abcdefgh", depth: int = 5) -> None:
-        if order not in ("pre", "in", "post"):
-            raise weft.WeftError(f"there is no order '{order}'", remedy="Choose pre, in or post")
-        self.order, self.letters, self.depth = order, letters, depth
-        self.leaf, self.start, self.blank = len(letters), len(letters) + 1, len(letters)
+        self._choose(order, letters, depth)
         self.closed = depth + 1  # the level of a node without an open call
-        self.tokens = [*letters, ".", "s"]
         self.token = weft.var(len(letters) + 2, token=self.tokens.index)
         self.mode = weft.var(3)
         self.calls = weft.var(depth + 2)
@@ -156,6 +154,14 @@ class Traversal(weft.Program):
         self.caller_second = weft.attend(self.calls, self.level, self.second)
         self.output = self.out
         self.halt = self.mode == DONE
+
+    def _choose(self, order: str, letters: str, depth: int = DEEPEST) -> None:
+        """Set what does not depend on the algorithm: order, tokens, and how deep trees may be."""
+        if order not in ("pre", "in", "post"):
+            raise weft.WeftError(f"there is no order '{order}'", remedy="Choose pre, in or post")
+        self.order, self.letters, self.depth = order, letters, depth
+        self.leaf, self.start, self.blank = len(letters), len(letters) + 1, len(letters)
+        self.tokens = [*letters, ".", "s"]
 
     def step(self, z: Any) -> None:
         if z.mode == DESCEND:
