@@ -116,74 +116,28 @@ class Machine:
 
     def _value(self, line: Line) -> Value:
         """What a line writes to its target."""
-        expression = line.expression
-        match line.kind, expression:
-            case "append", int() | str():
-                values = self._list(line, line.target)
-                if len(values) >= self._limits.list_length:
-                    self._fail(
-                        line,
-                        f"{line.target} has {len(values):,} elements already",
-                        "Raise the limit list_length",
-                    )
-                return (*values, self._operand(line, expression))
-            case "pop", _:
-                values = self._list(line, line.target)
-                if not values:
-                    self._fail(line, f"{line.target} is empty, so nothing can be popped from it")
-                return values[:-1]
-            case _, Comparison(left, operator, right):
-                equal = self._operand(line, left) == self._operand(line, right)
-                return equal == (operator == "==")
-        assert expression is not None
-        assert not isinstance(expression, Comparison)
-        value = self._number(line, expression)
-        if abs(value) > self._limits.value:
+        try:
+            value = written_value(line, self.state)
+        except Fault as fault:
+            self._fail(line, fault.what, fault.remedy)
+        limits = self._limits
+        if line.kind == "append" and isinstance(value, tuple) and len(value) > limits.list_length:
             self._fail(
                 line,
-                f"{line.target} would be {value:,}",
-                f"The limit value is {self._limits.value:,}",
+                f"{line.target} has {len(value) - 1:,} elements already",
+                f"The limit list_length is {limits.list_length:,}",
             )
-        return value
-
-    def _number(self, line: Line, expression: Expression) -> int:
-        """An integer expression."""
-        match expression:
-            case Sum(left, "+", right):
-                return self._operand(line, left) + right
-            case Sum(left, _, right):
-                return self._operand(line, left) - right
-            case Product(left, right):
-                return self._operand(line, left) * self._operand(line, right)
-            case Item(name, index):
-                values, place = self._list(line, name), self._operand(line, index)
-                if not 0 <= place < len(values):
-                    self._fail(line, f"index {place} is out of range: {_has(name, len(values))}")
-                return values[place]
-            case Length(name):
-                return len(self._list(line, name))
-        return self._operand(line, expression)
-
-    def _operand(self, line: Line, operand: Operand) -> int:
-        if isinstance(operand, int):
-            return operand
-        value = self._read(line, operand)
-        assert isinstance(value, int)
-        return value
-
-    def _list(self, line: Line, name: str) -> tuple[int, ...]:
-        value = self._read(line, name)
-        assert isinstance(value, tuple)
+        if isinstance(value, int) and abs(value) > limits.value:
+            self._fail(
+                line, f"{line.target} would be {value:,}", f"The limit value is {limits.value:,}"
+            )
         return value
 
     def _read(self, line: Line, name: str) -> Value:
-        if name not in self.state:
-            self._fail(
-                line,
-                f"{name} is read before it is assigned",
-                f"Assign the {KINDS[name]} variable on every path to this line",
-            )
-        return self.state[name]
+        try:
+            return read(name, self.state)
+        except Fault as fault:
+            self._fail(line, fault.what, fault.remedy)
 
     def _fail(self, line: Line, what: str, remedy: str = "") -> NoReturn:
         written = "\t" * line.indent + code(line, self._program.parameters)
@@ -191,5 +145,78 @@ class Machine:
         raise WeftError(what, where=where, remedy=remedy)
 
 
-def _has(name: str, length: int) -> str:
-    return f"{name} has {length} element{'s' * (length != 1)}"
+# Single lines
+
+
+class Fault(Exception):
+    """What a line cannot do in a state, for which CPython would raise an exception."""
+
+    def __init__(self, what: str, remedy: str = "") -> None:
+        super().__init__(what)
+        self.what = what
+        self.remedy = remedy
+
+
+def written_value(line: Line, state: Mapping[str, Value]) -> Value:
+    """The value that a line writes to its target in a state.
+
+    Raises:
+        Fault: if it reads an unbound variable, indexes out of range or pops from an empty list.
+    """
+    expression = line.expression
+    match line.kind, expression:
+        case "append", int() | str():
+            return (*_list(line.target, state), _operand(expression, state))
+        case "pop", _:
+            values = _list(line.target, state)
+            if not values:
+                raise Fault(f"{line.target} is empty, so nothing can be popped from it")
+            return values[:-1]
+        case _, Comparison(left, operator, right):
+            equal = _operand(left, state) == _operand(right, state)
+            return equal == (operator == "==")
+    assert expression is not None
+    assert not isinstance(expression, Comparison)
+    return _integer(expression, state)
+
+
+def read(name: str, state: Mapping[str, Value]) -> Value:
+    """The value of a variable."""
+    if name not in state:
+        raise Fault(
+            f"{name} is read before it is assigned",
+            f"Assign the {KINDS[name]} variable on every path to this line",
+        )
+    return state[name]
+
+
+def _integer(expression: Expression, state: Mapping[str, Value]) -> int:
+    match expression:
+        case Sum(left, "+", right):
+            return _operand(left, state) + right
+        case Sum(left, _, right):
+            return _operand(left, state) - right
+        case Product(left, right):
+            return _operand(left, state) * _operand(right, state)
+        case Item(name, index):
+            values, place = _list(name, state), _operand(index, state)
+            if not 0 <= place < len(values):
+                plural = "" if len(values) == 1 else "s"
+                has = f"{name} has {len(values)} element{plural}"
+                raise Fault(f"index {place} is out of range: {has}")
+            return values[place]
+        case Length(name):
+            return len(_list(name, state))
+    return _operand(expression, state)
+
+
+def _operand(operand: Operand, state: Mapping[str, Value]) -> int:
+    value = operand if isinstance(operand, int) else read(operand, state)
+    assert isinstance(value, int)
+    return value
+
+
+def _list(name: str, state: Mapping[str, Value]) -> tuple[int, ...]:
+    value = read(name, state)
+    assert isinstance(value, tuple)
+    return value
