@@ -6,7 +6,7 @@ BIN := .venv/bin
 # oneDNN is kept from AMX, which some machines advertise and do not execute (docs/limits.md).
 export ONEDNN_MAX_CPU_ISA ?= AVX512_CORE_BF16
 
-.PHONY: setup demo test test-slow test-gpu bench bench-gpu docs format lint types imports clean
+.PHONY: setup demo test test-slow test-extras test-gpu bench bench-gpu docs format lint types imports clean
 
 setup: .venv/ready
 
@@ -22,8 +22,18 @@ demo: setup
 test: lint types imports
 	$(BIN)/python -m pytest -q -n auto --dist worksteal -m "not slow"
 
-test-slow: setup
+test-slow: setup test-extras
 	$(BIN)/python -m pytest -q -n auto -m slow
+
+# Integrations are tested with the real libraries, in an environment of their own.
+test-extras: .venv-extras/ready
+	.venv-extras/bin/python -m pytest -q tests/hf src/weft/hf tests/test_docs.py -k "hf or hugging"
+
+.venv-extras/ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv-extras
+	PIP_CONSTRAINT=constraints.txt .venv-extras/bin/pip install --quiet \
+		--disable-pip-version-check --editable ".[torch,plots,hf,dev]"
+	touch $@
 
 # A machine with a GPU has its own PyTorch, and often no network: if there is no .venv, its Python is
 # used as it is. The tests marked `gpu` need only PyTorch, NumPy, safetensors and pytest.
@@ -63,4 +73,4 @@ imports: setup
 	$(BIN)/lint-imports
 
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis dist
+	rm -rf .venv .venv-extras .mypy_cache .ruff_cache .pytest_cache .hypothesis dist

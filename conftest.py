@@ -44,6 +44,7 @@ if find_spec("hypothesis") is not None:  # not on a machine that only runs tests
     hypothesis_settings.load_profile("same every time")
 
 ROOT = Path(__file__).parent
+collect_ignore_glob = [] if find_spec("transformers") else ["src/weft/hf/*", "tests/hf/*"]
 # Modules that tests share lie beside them; tests with the same name lie in different folders, so
 # pytest imports them by path (`--import-mode=importlib`) and leaves `sys.path` to us.
 FOLDERS = sorted(path for path in (ROOT / "tests").rglob("*") if path.is_dir())

@@ -14,6 +14,7 @@ import shlex
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 
@@ -27,6 +28,8 @@ from weft.extensions.registry import REGISTERED
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+EXTRAS = {"hugging-face.md": "transformers"}
+"""By page, the package of an extra that its examples need."""
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)\s]+)\)|<img[^>]*\ssrc=\"([^\"]+)\"")
 FILE_NAME = re.compile(r"(?:#|//) (\w+\.(?:py|crasp))\n")
@@ -60,7 +63,11 @@ def blocks(page: Path, *languages: str) -> list[Block]:
 
 
 def pages_with(language: str) -> list[Path]:
-    return [page for page in PAGES if blocks(page, language)]
+    return [
+        page
+        for page in PAGES
+        if blocks(page, language) and (page.name not in EXTRAS or find_spec(EXTRAS[page.name]))
+    ]
 
 
 def module_of(page: Path) -> ModuleType:

@@ -141,6 +141,7 @@ BASES: dict[str, list[str]] = {
     "crasp positions": ["counting"],
     "regulariser": ["counting"],
     "predict": ["(aa)*", "--seconds", "1"],
+    "export": ["model", "exported"],
 }
 """Arguments with which each command ends well and soon; a bad value is put after them."""
 

@@ -50,6 +50,7 @@ COMMANDS = {
         "regulariser_command",
         "Show the regulariser R(T) of a model, term by term.",
     ),
+    "export": ("export", "export_command", "Export a model for other tools."),
     "verdict": ("verdict", "verdict_command", "Compare what is expressible, predicted, learned."),
     "crasp list": ("crasp", "list_command", "List the C-RASP programs of the library."),
     "crasp show": ("crasp", "show_command", "Show a C-RASP program."),

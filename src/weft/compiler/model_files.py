@@ -36,6 +36,7 @@ class ProgramDescription:
         rules: the number of its rules.
         for_inputs: the number of inputs that the model is made for; None for all.
         passes: what each pass of the compiler did.
+        stop: the number of the token that ends generation; None if the program has none.
     """
 
     name: str
@@ -45,6 +46,7 @@ class ProgramDescription:
     rules: int | None = None
     for_inputs: int | None = None
     passes: tuple[tuple[str, str], ...] = ()
+    stop: int | None = None
 
 
 def save(compiled: Compiled, folder: str | Path, *, name: str = "") -> None:
@@ -64,6 +66,7 @@ def save(compiled: Compiled, folder: str | Path, *, name: str = "") -> None:
         rules=compiled.rules,
         for_inputs=compiled.for_inputs,
         passes=compiled.notes,
+        stop=None if program.stop is None else program.vocabulary.number(program.stop),
     )
     facts = {"level": f"{compiled.level}", "rules": f"{compiled.rules:,}"}
     if compiled.for_inputs is not None:

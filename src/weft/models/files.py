@@ -16,7 +16,7 @@ asks for a stream of 10**15 dimensions is refused at once.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -38,6 +38,14 @@ from weft.models.transformer import Transformer
 from weft.version import VERSION
 
 FORMAT = 3
+HF_KEYS = ("model_type", "architectures")
+"""The keys of config.json by which Hugging Face's Transformers finds the class of the model."""
+HF_CLASSES = {
+    "encoder": "WeftForTokenClassification",
+    "decoder": "WeftForCausalLM",
+    "encoder-decoder": "WeftForSeq2SeqLM",
+}
+"""The class in `weft.hf` for a kind of model."""
 CONFIG, WEIGHTS, CARD = "config.json", "model.safetensors", "card.md"
 RUN_MODEL = "model"
 """The folder of a training run that holds its model."""
@@ -69,6 +77,8 @@ class ModelDescription:
             what the compiler notes (`weft.compiler.model_files`).
         training: of the run that trained it: task, parameters, hash, step, accuracy.
         verified: what was proved of it.
+        model_type: for Hugging Face's Transformers, which open the folder after `import weft.hf`.
+        architectures: the class of the model there.
     """
 
     format: int
@@ -84,6 +94,8 @@ class ModelDescription:
     program: dict[str, Any] | None = None
     training: dict[str, Any] | None = None
     verified: str | None = None
+    model_type: str = "weft"
+    architectures: tuple[str, ...] = ()
 
 
 def save_model(
@@ -135,6 +147,7 @@ def save_model(
         rounds=rounding is not None,
         program=program,
         training=training,
+        architectures=(HF_CLASSES[model.config.kind],),
     )
     target.parent.mkdir(parents=True, exist_ok=True)
     with replaced(target) as scratch:
@@ -191,6 +204,9 @@ def read_description(folder: str | Path) -> ModelDescription:
         raise WeftError(f"{file} is not a model of this version of Weft", remedy=AGAIN)
     if values["format"] == 2:
         values = _from_format_2(values, file)
+    if "transformers_version" in values:  # Transformers wrote the file, with keys of its own
+        known = {entry.name for entry in fields(ModelDescription)}
+        values = {key: value for key, value in values.items() if key in known}
     return from_plain(ModelDescription, values, str(file), AGAIN)
 
 
@@ -204,29 +220,46 @@ def load_model(folder: str | Path, text: TextFormat | None = None) -> Model:
     path = model_folder(folder)
     description = read_description(path)
     with named(path / CONFIG, AGAIN):
-        config = config_from_dict(description.config)
-        layout, names = _layout(description, config), description.vocabulary
-        if names is not None and len(set(names)) != config.vocabulary:
-            raise WeftError(f"{len(names)} tokens are listed, and {config.vocabulary} embedded")
-        if (config.max_length or 0) > MAX_LENGTH:
-            raise WeftError(f"max_length is {config.max_length:,}")
-        if description.rounds and layout is None:
-            raise WeftError("it rounds variables, and has no layout of them")
-        description.text.check(config.vocabulary, config.outputs)
+        config, layout = _checked(description)
     check_weights(path / WEIGHTS, config)
-    vocabulary, text = Vocabulary(names=names, size=config.vocabulary), text or description.text
-    model: Model
-    if config.architecture == "lstm":
-        model = LSTM(config, vocabulary=vocabulary, text=text)
-    else:
-        rounding = None
-        if description.rounds and layout is not None:
-            rounding = partial(round_stream, layout=layout)
-        model = Transformer(
-            config, layout, vocabulary=vocabulary, text=text, between_layers=rounding
-        )
+    model = _built(description, config, layout, text)
     model.load_state_dict(load_file(path / WEIGHTS))
     return model.requires_grad_(False).eval()
+
+
+def model_from_description(description: ModelDescription) -> Model:
+    """The model that a description describes, without its weights."""
+    return _built(description, *_checked(description))
+
+
+def _checked(description: ModelDescription) -> tuple[TransformerConfig, Layout | None]:
+    """The config and the layout in a description, which must fit together."""
+    config = config_from_dict(description.config)
+    layout, names = _layout(description, config), description.vocabulary
+    if names is not None and len(set(names)) != config.vocabulary:
+        raise WeftError(f"{len(names)} tokens are listed, and {config.vocabulary} embedded")
+    if (config.max_length or 0) > MAX_LENGTH:
+        raise WeftError(f"max_length is {config.max_length:,}")
+    if description.rounds and layout is None:
+        raise WeftError("it rounds variables, and has no layout of them")
+    description.text.check(config.vocabulary, config.outputs)
+    return config, layout
+
+
+def _built(
+    description: ModelDescription,
+    config: TransformerConfig,
+    layout: Layout | None,
+    text: TextFormat | None = None,
+) -> Model:
+    vocabulary = Vocabulary(names=description.vocabulary, size=config.vocabulary)
+    text = text or description.text
+    if config.architecture == "lstm":
+        return LSTM(config, vocabulary=vocabulary, text=text)
+    rounding = None
+    if description.rounds and layout is not None:
+        rounding = partial(round_stream, layout=layout)
+    return Transformer(config, layout, vocabulary=vocabulary, text=text, between_layers=rounding)
 
 
 def _layout(description: ModelDescription, config: TransformerConfig) -> Layout | None:
