@@ -31,6 +31,7 @@ from weft.recursion.reduction import (
     reduce,
     unroll,
 )
+from weft.recursion.sampling import InputSampler, TermSampler
 
 __all__ = [
     "DEFINITIONS",
@@ -38,6 +39,7 @@ __all__ = [
     "Equation",
     "Function",
     "Inductive",
+    "InputSampler",
     "Notation",
     "Open",
     "Reduct",
@@ -45,6 +47,7 @@ __all__ = [
     "Round",
     "Symbols",
     "Term",
+    "TermSampler",
     "decode_term",
     "decode_terms",
     "definition",
