@@ -37,6 +37,7 @@ from weft.tasks.dyck import Dyck
 from weft.tasks.formal import FormalLanguage
 from weft.tasks.induction import Induction
 from weft.tasks.program_output import ProgramOutput, own_parameters
+from weft.tasks.recursion import Recursion
 from weft.tasks.scan import Scan
 from weft.tasks.sequences import Copy, Reverse, Sort
 from weft.tasks.task import Task
@@ -68,6 +69,7 @@ TASKS: dict[str, type[Task]] = {
         BinaryAddition,
         FormalLanguage,
         Scan,
+        Recursion,
         ProgramOutput,
     )
 }
