@@ -37,6 +37,7 @@ from weft.tasks.dyck import Dyck
 from weft.tasks.formal import FormalLanguage
 from weft.tasks.induction import Induction
 from weft.tasks.program_output import ProgramOutput, own_parameters
+from weft.tasks.program_traces import ProgramTraces
 from weft.tasks.recursion import Recursion
 from weft.tasks.scan import Scan
 from weft.tasks.sequences import Copy, Reverse, Sort
@@ -70,6 +71,7 @@ TASKS: dict[str, type[Task]] = {
         FormalLanguage,
         Scan,
         Recursion,
+        ProgramTraces,
         ProgramOutput,
     )
 }
