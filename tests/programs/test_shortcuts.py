@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -12,6 +13,7 @@ import weft
 from weft.compiler.check import check
 from weft.compiler.proof import prove
 from weft.programs.shortcuts import SHORTCUTS, SuccessorShortcut
+from weft.theory.recursion.successor_machines import shortcut_machine
 
 NUMBERS = range(1, 1 << 10)
 
@@ -33,8 +35,8 @@ def rewritten(number: int, shortcut: str, bound: int, all_carry: str) -> str:
         "fixed": min(bound, len(text) - 1) if trailing else 0,
     }[shortcut]
     head, flipped = text[: len(text) - carries - 1], text[len(text) - carries - 1]
-    keeps = flipped == "2" and all_carry == "short"
-    return head + ("2" if keeps else "1") + "0" * carries
+    carried = {"short": "2", "flip": "1", "right": "20"}[all_carry]
+    return head + (carried if flipped == "2" else "1") + "0" * carries
 
 
 def outputs(program: weft.Program, numbers: list[int], order: str) -> list[str]:
@@ -50,7 +52,7 @@ ORDERS = {"natural": 1, "constructor": -1}
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("shortcut", SHORTCUTS)
 def test_it_writes_what_its_definition_says(shortcut: str, order: str) -> None:
-    for all_carry, bound in (("short", 3), ("flip", 1)):
+    for all_carry, bound in (("short", 3), ("flip", 1), ("right", 0)):
         program = SuccessorShortcut(shortcut, all_carry, bound, order)
         expected = [rewritten(number, shortcut, bound, all_carry) for number in NUMBERS]
         assert outputs(program, list(NUMBERS), order) == expected
@@ -60,8 +62,8 @@ def test_it_writes_what_its_definition_says(shortcut: str, order: str) -> None:
 @given(
     shortcut=st.sampled_from(SHORTCUTS),
     order=st.sampled_from(sorted(ORDERS)),
-    bound=st.integers(1, 9),
-    all_carry=st.sampled_from(["short", "flip"]),
+    bound=st.integers(0, 9),
+    all_carry=st.sampled_from(["short", "flip", "right"]),
     number=st.integers(1, 2**40)
     | st.builds(lambda n, m: (n << m) - 1, st.integers(1, 63), st.integers(0, 40)).filter(bool),
 )
@@ -72,6 +74,17 @@ def test_it_writes_what_its_definition_says_of_long_numbers(
     assert outputs(program, [number], order) == [rewritten(number, shortcut, bound, all_carry)]
     tokens = program.encode(str(number))
     assert program.task(tokens) == weft.run(program, tokens).result
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("shortcut", SHORTCUTS)
+def test_it_is_the_state_machine_of_the_same_name(shortcut: Any, order: Any) -> None:
+    for all_carry, bound in (("short", 2), ("flip", 4), ("right", 1)):
+        program = SuccessorShortcut(shortcut, all_carry, bound, order)
+        machine = shortcut_machine(shortcut, all_carry, bound, order)  # type: ignore[arg-type]
+        inputs = [program.encode(str(number)) for number in range(1, 300)]
+        results = weft.run_batch(program, inputs).results
+        assert results == [" ".join(machine(tuple(tokens[1:-1]))) for tokens in inputs]
 
 
 def failures(**parameters: object) -> set[int]:
@@ -85,6 +98,7 @@ def failures(**parameters: object) -> set[int]:
 def test_the_unbounded_detector_fails_on_numbers_without_xo_alone() -> None:
     assert failures(shortcut="run") == {2**n - 1 for n in range(1, 11)}
     assert failures(shortcut="run", all_carry="flip") == failures(shortcut="run")
+    assert not failures(shortcut="run", all_carry="right")
 
 
 def test_the_bounded_detector_fails_on_longer_runs_as_well() -> None:
@@ -110,8 +124,8 @@ def test_a_shortcut_takes_the_tokens_of_the_successor() -> None:
     ("parameters", "match"),
     [
         ({"shortcut": "none"}, "Choose run, bounded, longest, fixed"),
-        ({"all_carry": "long"}, "Choose short"),
-        ({"bound": 0}, "Give at least 1"),
+        ({"all_carry": "long"}, "Choose short, flip or right"),
+        ({"bound": -1}, "Give at least 0"),
         ({"order": "left"}, "Choose constructor or natural"),
     ],
 )

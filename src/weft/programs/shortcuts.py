@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import weft
-from weft.programs.recursion import CALL, ONE, X1, XO, Successor
+from weft.programs.recursion import CALL, NOTHING, ONE, X1, XO, Successor
 
 SHORTCUTS = ("run", "bounded", "longest", "fixed")
 
@@ -28,9 +28,9 @@ class SuccessorShortcut(Successor):
     - `longest`: L - d for a longest run of d times X1 anywhere, if the number ends with X1; else L;
     - `fixed`: L - bound, or 1 if that is less, if the number ends with X1; else L.
 
-    All of them miss that a number without XO gets longer. If `01` is at i, it stays
-    (`all_carry=short`) or becomes X1 (`all_carry=flip`). With `order=constructor`, everything is
-    read from the other end.
+    If `01` is at i, the number has no XO, and its successor is one constructor longer. A shortcut
+    misses that: `01` stays (`all_carry=short`) or becomes X1 (`flip`), unless it is taught these
+    numbers (`right`). With `order=constructor`, everything is read from the other end.
 
     A pointer moves from the end to i, one position per layer. For `longest`, every run loses a
     constructor per layer, and the pointer moves until none is left.
@@ -47,12 +47,12 @@ class SuccessorShortcut(Successor):
             raise weft.WeftError(
                 f"there is no shortcut '{shortcut}'", remedy=f"Choose {', '.join(SHORTCUTS)}"
             )
-        if all_carry not in ("short", "flip"):
+        if all_carry not in ("short", "flip", "right"):
             raise weft.WeftError(
-                f"all_carry is '{all_carry}'", remedy="Choose short (01 stays) or flip (X1)"
+                f"all_carry is '{all_carry}'", remedy="Choose short, flip or right"
             )
-        if bound < 1:
-            raise weft.WeftError(f"bound is {bound}", remedy="Give at least 1")
+        if bound < 0:
+            raise weft.WeftError(f"bound is {bound}", remedy="Give at least 0")
         super().__init__(order)
         self.shortcut, self.all_carry, self.bound = shortcut, all_carry, bound
         self.moved = weft.var(2 if shortcut == "longest" else bound + 1)
@@ -73,9 +73,19 @@ class SuccessorShortcut(Successor):
             if self.shortcut == "longest" and not z.start:
                 z.left = int(z.left and z.left_beyond)
         else:
-            if z.call and (z.called != ONE or self.all_carry == "flip"):
-                z.term = X1
+            self.flip(z)
             z.done = 1
+
+    def flip(self, z: Any) -> None:
+        """Write the constructor before the run."""
+        if z.called != ONE or self.all_carry == "flip":
+            if z.call:
+                z.term = X1
+        elif self.all_carry == "right":
+            if z.call:
+                z.term = XO
+            elif z.term == NOTHING:
+                z.term = ONE
 
     def goes_on(self, z: Any) -> Any:
         """Whether the pointer has not reached i yet."""
@@ -105,6 +115,7 @@ class SuccessorShortcut(Successor):
             "longest": end - max(runs, default=0) if words[end] == "X1" else end,
             "fixed": max(0, end - self.bound) if words[end] == "X1" else end,
         }[self.shortcut]
-        kept = words[place] == "01" and self.all_carry == "short"
-        made = [*words[:place], "01" if kept else "X1", *["XO"] * (end - place)]
+        carried = {"short": ["01"], "flip": ["X1"], "right": ["01", "XO"]}[self.all_carry]
+        flipped = carried if words[place] == "01" else ["X1"]
+        made = [*words[:place], *flipped, *["XO"] * (end - place)]
         return " ".join(made if self.order == "natural" else made[::-1])
