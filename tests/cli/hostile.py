@@ -139,6 +139,8 @@ BASES: dict[str, list[str]] = {
     "crasp compile": ["majority.crasp", "--max-length", "5"],
     "crasp check": ["majority.crasp", "--samples", "2", "--max-length", "5"],
     "crasp positions": ["counting"],
+    "ptg run": ["double.trace", "--input", "a=3, lst_a=[0,9]"],
+    "ptg show": ["double.trace", "--input", "a=3, lst_a=[0,9]", "--trace", "written"],
     "regulariser": ["counting"],
     "predict": ["(aa)*", "--seconds", "1"],
     "export": ["model", "exported"],
@@ -276,6 +278,9 @@ def make_workspace(folder: Path) -> None:
     (folder / "broken.py").write_text("raise RuntimeError('broken')")
     (folder / "sweep.toml").write_text('task = "parity"\n[grid]\nseed = [0, 1]\n')
     (folder / "majority.crasp").write_text("alphabet 0 1\naccept := # Q_0 < # Q_1\n")
+    source = "def f(a,lst_a):\n\ta = a + 1\n\tlst_a.append(a)\n\treturn\n"
+    (folder / "double.trace").write_text(source)
+    (folder / "written").write_text("L2,a:4\nL3,lst_a:[0,9]\nL4,\n")
     weft.save(weft.compile(weft.program("parity")), folder / "model", name="parity")
     local = compile_crasp(library.load("tomita-4"), max_length=5, form="absolute")
     save_crasp(local, folder / "counting")

@@ -72,6 +72,8 @@ COMMANDS = {
         "positions_command",
         "Show how the heads of a model use learned positions.",
     ),
+    "ptg run": ("ptg", "run_command", "Run a program of the trace language and print its trace."),
+    "ptg show": ("ptg", "show_command", "Show a program, its trace, and that of a model."),
 }
 """By command: its module, its function, and its line in `weft --help`.
 
@@ -82,6 +84,10 @@ GROUPS = {
     "crasp": (
         "C-RASP, the programming language of counting transformers.",
         "weft crasp run dyck-1 '(())' --trace",
+    ),
+    "ptg": (
+        "Program traces: run programs, judge the traces of models.",
+        "weft ptg run countdown.py --input 'a=3, lst_a=[0,9]'",
     ),
 }
 """By group of commands: its line in `weft --help`, and an example."""

@@ -26,7 +26,8 @@ def read_inputs(text: str) -> dict[str, Value]:
     while text[place:].strip() or (result.keys() and text[:place].rstrip().endswith(",")):
         found = ARGUMENT.match(text, place)
         if not found:
-            raise WeftError(f"the input cannot be read at {text[place:][:20]!r}", remedy=EXAMPLE)
+            rest = text[place:].strip()[:20]
+            raise WeftError(f"the input cannot be read at {rest!r}", remedy=EXAMPLE)
         name, value = found[1], found[2]
         if name in result:
             raise WeftError(f"the input gives {name} twice", remedy=EXAMPLE)
