@@ -8,9 +8,14 @@ reduce, unroll, ...         delta, beta and iota steps, in rounds
 evaluate, recursion_depth   values and measures, compiled and without a limit of depth
 """
 
-from weft.recursion.definition import table
 from weft.recursion.definitions import DEFINITIONS, definition, definition_name
-from weft.recursion.evaluation import equations_applied, evaluate, recursion_depth
+from weft.recursion.evaluation import (
+    Measure,
+    equations_applied,
+    evaluate,
+    measure,
+    recursion_depth,
+)
 from weft.recursion.expressions import Call, Open, Term
 from weft.recursion.function import Equation, Function, recursive
 from weft.recursion.inductive import Inductive, Symbols, height, size
@@ -21,17 +26,21 @@ from weft.recursion.notation import (
     encode_term,
     parse_term,
     show_term,
+    vocabulary,
 )
 from weft.recursion.reduction import (
     Reduct,
     Reduction,
     Round,
+    combination,
     iterate,
+    next_term,
     normal_form,
     reduce,
     unroll,
 )
 from weft.recursion.sampling import InputSampler, TermSampler
+from weft.recursion.tables import table
 
 __all__ = [
     "DEFINITIONS",
@@ -40,6 +49,7 @@ __all__ = [
     "Function",
     "Inductive",
     "InputSampler",
+    "Measure",
     "Notation",
     "Open",
     "Reduct",
@@ -48,6 +58,7 @@ __all__ = [
     "Symbols",
     "Term",
     "TermSampler",
+    "combination",
     "decode_term",
     "decode_terms",
     "definition",
@@ -57,6 +68,8 @@ __all__ = [
     "evaluate",
     "height",
     "iterate",
+    "measure",
+    "next_term",
     "normal_form",
     "parse_term",
     "recursion_depth",
@@ -66,4 +79,5 @@ __all__ = [
     "size",
     "table",
     "unroll",
+    "vocabulary",
 ]

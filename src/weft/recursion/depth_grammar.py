@@ -9,7 +9,7 @@ depth can be counted and drawn uniformly.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any
 
 from weft.errors import WeftError
@@ -20,7 +20,7 @@ from weft.recursion.inductive import InductiveMeta, is_alphabet
 if TYPE_CHECKING:
     from weft.recursion.function import Equation, Function
 
-_new = tuple.__new__
+_new: Any = tuple.__new__
 
 
 def depth_grammar(function: Function) -> Grammar:
@@ -53,13 +53,14 @@ def _types(pattern: Pattern) -> list[InductiveMeta]:
 def _production(equation: Equation) -> Production:
     """The inputs that an equation matches."""
     function = equation.function
-    patterns, names = [], []
+    patterns: list[Pattern] = []
     for number, ((name, _), pattern) in enumerate(
         zip(function.parameters, equation.patterns, strict=True)
     ):
-        plain = isinstance(pattern, Variable)
-        patterns.append(Variable(name, pattern.type) if plain else _named(pattern, f"{number}"))
-        names += [name] if plain else []
+        if isinstance(pattern, Variable):
+            patterns.append(Variable(name, pattern.type))
+        else:
+            patterns.append(_named(pattern, f"{number}"))
     bound = [one for pattern in patterns for one in variables(pattern)]
     renamed = {
         one.name: name
@@ -133,5 +134,4 @@ def _filled(pattern: Pattern, values: dict[str, Any]) -> Any:
     if not isinstance(pattern.head, InductiveMeta):
         return pattern.head
     inner = tuple(_filled(one, values) for one in pattern.arguments)
-    made: Callable[..., Any] = _new
-    return made(pattern.head, inner) if inner else pattern.head._only  # type: ignore[attr-defined]
+    return _new(pattern.head, inner) if inner else pattern.head._only

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from weft.errors import WeftError
 from weft.recursion.coverage import heads
@@ -70,18 +70,41 @@ def recursion_depth(function: Function, *arguments: Any, max_steps: int | None =
         >>> recursion_depth(definition("successor"), X1(X1(One())))
         2
     """
+    return measure(function, *arguments, max_steps=max_steps).depth
+
+
+class Measure(NamedTuple):
+    """What an evaluation gives.
+
+    Attributes:
+        value: the value.
+        depth: the recursion depth: the largest number of nested recursive calls.
+        equations: how many equations were applied.
+    """
+
+    value: Any
+    depth: int
+    equations: int
+
+
+def measure(function: Function, *arguments: Any, max_steps: int | None = None) -> Measure:
+    """The value of a call, with its recursion depth and the number of equations applied.
+
+    Example:
+        >>> from weft.recursion import definition, measure
+        >>> from weft.recursion.library.binary import One, X1
+        >>> measure(definition("successor"), X1(X1(One())))
+        Measure(value=XO(XO(XO(01))), depth=2, equations=3)
+    """
     function.check_arguments(arguments)
-    return compiled(function).depth(arguments, max_steps)
+    return compiled(function).measure(arguments, max_steps)
 
 
 def compiled(function: Function) -> CompiledFunction:
     """The compiled equations of a function, made at its first evaluation."""
-    found = vars(function).get("_compiled")
-    if found is None:
-        found = CompiledFunction(function)
-        function._compiled = found
-    assert isinstance(found, CompiledFunction)
-    return found
+    if function._compiled is None:
+        function._compiled = CompiledFunction(function)
+    return function._compiled
 
 
 class CompiledFunction:
@@ -96,44 +119,40 @@ class CompiledFunction:
         self.function = function
         self.applied = 0
         self._fuel = [0, 0, 0]  # equations left, depth now, greatest depth
-        self._direct = _compile(function, self._fuel, generators=False)
+        self._direct = _compile(function, self._fuel)
+        self._measured: Callable[..., Any] | None = None
         self._generators: Callable[..., Any] | None = None
-
-    @property
-    def direct(self) -> Callable[..., Any]:
-        """The direct form; it checks nothing, and does not go deeper than Python."""
-        return self._direct
 
     def value(self, arguments: tuple[Any, ...], max_steps: int | None = None) -> Any:
         """The value for arguments of the right types."""
+        return self._run(self._direct, arguments, max_steps)
+
+    def measure(self, arguments: tuple[Any, ...], max_steps: int | None = None) -> Measure:
+        """The value, the depth and the number of equations."""
+        if self._measured is None:
+            self._measured = _compile(self.function, self._fuel, counted=True)
+        value = self._run(self._measured, arguments, max_steps)
+        return Measure(value, self._fuel[2] - 1, self.applied)
+
+    def _run(
+        self, code: Callable[..., Any], arguments: tuple[Any, ...], max_steps: int | None
+    ) -> Any:
+        """The value by one form, or by generators where Python's recursion ends it."""
         limit = MAX_STEPS if max_steps is None else max_steps
         fuel = self._fuel
-        fuel[0] = limit
+        fuel[:] = (limit, 0, 0)
         try:
             try:
-                result = self._direct(*arguments)
+                result = code(*arguments)
             except RecursionError:
-                result = self._deep(arguments, limit)
+                if self._generators is None:
+                    self._generators = _compile(self.function, fuel, counted=True, generators=True)
+                fuel[:] = (limit, 0, 0)
+                result = run_generators(self._generators(*arguments))
         except OutOfSteps:
             raise self._too_long(limit) from None
         self.applied = limit - fuel[0]
         return result
-
-    def depth(self, arguments: tuple[Any, ...], max_steps: int | None = None) -> int:
-        """The greatest number of nested recursive calls."""
-        limit = MAX_STEPS if max_steps is None else max_steps
-        try:
-            self._deep(arguments, limit)
-        except OutOfSteps:
-            raise self._too_long(limit) from None
-        return self._fuel[2] - 1
-
-    def _deep(self, arguments: tuple[Any, ...], limit: int) -> Any:
-        """The value by generators, on a stack of our own."""
-        if self._generators is None:
-            self._generators = _compile(self.function, self._fuel, generators=True)
-        self._fuel[:] = [limit, 0, 0]
-        return run_generators(self._generators(*arguments))
 
     def _too_long(self, limit: int) -> WeftError:
         return WeftError(
@@ -158,11 +177,20 @@ def run_generators(start: Any) -> Any:
     return value
 
 
-def _compile(function: Function, fuel: list[int], *, generators: bool) -> Callable[..., Any]:
-    """The functions as Python code; the result is the code of the first."""
+def _compile(
+    function: Function, fuel: list[int], *, counted: bool = False, generators: bool = False
+) -> Callable[..., Any]:
+    """The functions as Python code; the result is the code of the first.
+
+    Args:
+        function: the first.
+        fuel: equations left, depth now, greatest depth.
+        counted: whether the depth is counted.
+        generators: whether the code consists of generators.
+    """
     names = {one: f"f{number}" for number, one in enumerate(function.functions)}
     space: dict[str, Any] = {"fuel": fuel, "new": tuple.__new__, "OutOfSteps": OutOfSteps}
-    writer = _Writer(names, space, generators, set(function.group) if generators else set())
+    writer = _Writer(names, space, generators, set(function.group) if counted else set())
     lines = [line for one in names for line in writer.function(one)]
     exec(compile("\n".join(lines), f"<equations of {function.name}>", "exec"), space)
     found: Callable[..., Any] = space["f0"]
@@ -199,7 +227,9 @@ class _Writer:
         if function in self.counted:
             yield " fuel[1] += 1"
             yield " if fuel[1] > fuel[2]: fuel[2] = fuel[1]"
-        rows = [(list(equation.patterns), {}, equation) for equation in function.equations]
+        rows: list[tuple[list[Pattern], dict[str, str], Equation]] = [
+            (list(equation.patterns), {}, equation) for equation in function.equations
+        ]
         types = [kind for _, kind in function.parameters]
         yield from self.decision(rows, places, types, " ", count())
 
@@ -248,7 +278,8 @@ class _Writer:
             subject = place if is_alphabet(kind) else "head"
             test = f"{subject} is {self.constant(head)}"
             word = "if" if number == 0 else "elif"
-            yield f"{indent}{'if True' if last and not number else 'else' if last else f'{word} {test}'}:"
+            line = f"{word} {test}" if not last else "else" if number else "if True"
+            yield f"{indent}{line}:"
             new = [f"v{next(fresh)}" for _ in inner]
             narrowed = []
             for patterns, bound, equation in chosen:
@@ -293,7 +324,7 @@ class _Writer:
         if not isinstance(expression.head, InductiveMeta):
             return self.constant(expression.head)
         if not inner:
-            return self.constant(expression.head._only)  # type: ignore[attr-defined]
+            return self.constant(expression.head._only)
         return f"new({self.constant(expression.head)}, ({', '.join(inner)},))"
 
 

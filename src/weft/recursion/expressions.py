@@ -71,17 +71,17 @@ class Open(tuple[Any, ...]):
 
 Term: TypeAlias = Inductive | Call | Open
 
-_new = tuple.__new__
+_new: Any = tuple.__new__
 
 
 def build(constructor: InductiveMeta, arguments: Sequence[Term]) -> Any:
     """A constructor applied to terms: a value if they are values. Types are not checked."""
     if not arguments:
-        return constructor._only  # type: ignore[attr-defined]
+        return constructor._only
     for argument in arguments:
         if not isinstance(argument, Inductive):
             return _new(Open, (constructor, *arguments))
-    return _new(constructor, arguments)  # type: ignore[type-var]
+    return _new(constructor, arguments)
 
 
 def parts(term: Term) -> tuple[Any, ...]:

@@ -16,6 +16,7 @@ is independent of the equations; `evaluate` and `weft.recursion.reduce` work on 
 
 from __future__ import annotations
 
+import hashlib
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -26,10 +27,20 @@ from typing import TYPE_CHECKING, Any, TypeAlias, overload
 from weft.errors import Location, WeftError
 from weft.language.source import FunctionSource, free_variables, function_source
 from weft.recursion.expressions import Apply, Call, Expression, Pattern, calls_in
-from weft.recursion.inductive import Inductive, InductiveMeta, check_token, size, type_name
+from weft.recursion.inductive import (
+    Inductive,
+    InductiveMeta,
+    check_token,
+    is_alphabet,
+    size,
+    symbol_table,
+    type_name,
+)
 
 if TYPE_CHECKING:
     from numpy.random import Generator
+
+    from weft.recursion.evaluation import CompiledFunction
 
 
 Axis: TypeAlias = Callable[..., int]
@@ -135,6 +146,7 @@ class Function:
         self._equations: tuple[Equation, ...] = ()
         self._pending: Callable[[], tuple[Equation, ...]] | None = None
         self._failure: WeftError | None = None
+        self._compiled: CompiledFunction | None = None
 
     def __repr__(self) -> str:
         return f"<function {self.name} by equations>"
@@ -148,7 +160,7 @@ class Function:
     def equations(self) -> tuple[Equation, ...]:
         """The equations, one for each case."""
         if not self._equations:
-            from weft.recursion.definition import complete
+            from weft.recursion.define import complete
 
             complete(self)
         return self._equations
@@ -170,6 +182,29 @@ class Function:
     def group(self) -> tuple[Function, ...]:
         """The function and those that are mutually recursive with it."""
         return tuple(one for one in self.functions if one is self or self in one.functions)
+
+    @cached_property
+    def digest(self) -> str:
+        """A hash of the types and equations on which values depend, not of names and comments."""
+        kinds: dict[InductiveMeta, None] = {}
+        waiting = [
+            kind
+            for one in self.functions
+            for kind in (*(kind for _, kind in one.parameters), one.result)
+        ]
+        while waiting:
+            kind = waiting.pop()
+            if kind not in kinds:
+                kinds[kind] = None
+                waiting += [inner for one in kind.constructors for _, inner in one.arguments]
+        lines = [str(equation) for one in self.functions for equation in one.equations]
+        lines += [
+            f"{kind.__name__}: {one.token} {one.weight} {one.arguments}"
+            for kind in kinds
+            for one in kind.constructors
+        ]
+        lines += [" ".join(symbol_table(kind)) for kind in kinds if is_alphabet(kind)]
+        return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
 
     def __call__(self, *arguments: Any) -> Any:
         """The value by plain Python: the function as it is written. Its depth is Python's."""
@@ -289,7 +324,7 @@ def recursive(function: Any = None, /, **options: Any) -> Any:
     local = frame.f_locals if frame.f_locals is not frame.f_globals else {}
 
     def define(python: Any) -> Function:
-        from weft.recursion.definition import define_function
+        from weft.recursion.define import define_function
 
         return define_function(python, _source(python), Scope(python, local), **options)
 

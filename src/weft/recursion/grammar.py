@@ -105,10 +105,10 @@ class Grammar:
             if any(part in self.tracked for part in rest):
                 self.tracked.add(kind)
         make = production.make
-        if production.draws:
-            flat = lambda first, others, draw: make(first, *others, draw)  # noqa: E731
-        else:
-            flat = lambda first, others: make(first, *others)  # noqa: E731
+
+        def flat(first: Any, others: tuple[Any, ...], *draw: Any) -> Any:
+            return make(first, *others, *draw)
+
         parts = (production.parts[0], kind)
         return Production(production.weight, production.rise, parts, flat, production.draws)
 

@@ -53,6 +53,7 @@ class InductiveMeta(type):
     _arguments: tuple[tuple[str, InductiveMeta], ...] | None
     _members: list[InductiveMeta]
     _sealed: str
+    _only: Any
 
     def __new__(
         meta,
@@ -79,7 +80,7 @@ class InductiveMeta(type):
         cls._globals = frame.f_globals
         cls._token, cls._weight, cls._fields = "", 1, {}
         cls._arguments, cls._members, cls._sealed = None, [], ""
-        if namespace.get("__module__") == __name__:  # Inductive and Symbols themselves
+        if frame.f_globals is globals() and name in ("Inductive", "Symbols"):
             return cls
         if len(bases) == 1 and bases[0] in (Inductive, Symbols):
             _make_type(cls, bases[0], namespace, token, weight)
@@ -188,7 +189,7 @@ def _make_constructor(
     weight: int | None,
 ) -> None:
     """Complete a subclass of a type as one of its constructors."""
-    owner = cast(InductiveMeta, bases[0])
+    owner: Any = bases[0]
     if len(bases) > 1 or owner.is_constructor:
         raise cls._error(
             "a constructor belongs to one type"
@@ -296,7 +297,7 @@ class Inductive(tuple[Any, ...], metaclass=InductiveMeta):
                 subject=cls.__name__,
             )
         if not arguments:
-            return cls._only  # type: ignore[attr-defined]
+            return cls._only
         for (name, kind), given in zip(cls.arguments, arguments, strict=True):
             if not isinstance(given, kind):
                 raise WeftError(
@@ -316,10 +317,10 @@ class Inductive(tuple[Any, ...], metaclass=InductiveMeta):
     def __hash__(self) -> int:
         return hash(tuple(token_of(term) for term in subterms(self)))
 
-    def __lt__(self, other: object) -> NoReturn:  # type: ignore[override]
+    def __lt__(self, other: object) -> NoReturn:
         raise WeftError("terms have no order", subject=type(self).__name__)
 
-    __le__ = __gt__ = __ge__ = __lt__  # type: ignore[assignment]
+    __le__ = __gt__ = __ge__ = __lt__
 
     def __repr__(self) -> str:
         from weft.recursion.notation import call_text
@@ -450,7 +451,7 @@ def type_name(value: Any) -> str:
 
 def token_of(term: Any) -> str:
     """The token at the head of a value."""
-    return term[0] if isinstance(term, Symbols) else type(term)._token
+    return term.symbol if isinstance(term, Symbols) else type(term)._token
 
 
 def children(term: Any) -> tuple[Any, ...]:

@@ -58,7 +58,7 @@ class Notation:
 
     Example:
         >>> from weft.recursion import Notation, show_term
-        >>> from weft.recursion.library.binary import One, X0 as XO, X1
+        >>> from weft.recursion.library.binary import One, X1, XO
         >>> show_term(XO(X1(One()))), show_term(XO(X1(One())), Notation(order="natural"))
         ('XO X1 01', '01 X1 XO')
     """
@@ -128,6 +128,41 @@ def _head_and_parts(term: Term) -> tuple[str, Sequence[Any]]:
         return type(term)._token, term
     head = term[0]
     return head.token, term[1:]
+
+
+def vocabulary(function: Function, notation: Notation = PREFIX) -> tuple[str, ...]:
+    """All tokens that arguments, open terms and values of a function can have, in a fixed order.
+
+    Brackets first, then the functions, then the constructors and symbols of all types.
+
+    Example:
+        >>> from weft.recursion import Notation, definition, vocabulary
+        >>> vocabulary(definition("successor"))
+        ('successor', '01', 'XO', 'X1')
+        >>> vocabulary(definition("mirror"), Notation("empty"))[:5]
+        ('(', ')', 'EMPTY', 'mirror', 'a')
+    """
+    style = notation.style
+    brackets = {"prefix": (), "flat": ("[", "]"), "empty": ("(", ")", EMPTY)}
+    found = dict.fromkeys(brackets.get(style, ("(", ")")))
+    found |= dict.fromkeys(one.token for one in function.functions)
+    waiting = [
+        kind
+        for one in function.functions
+        for kind in (*(kind for _, kind in one.parameters), one.result)
+    ]
+    seen: set[InductiveMeta] = set()
+    while waiting:
+        kind = waiting.pop(0)
+        if kind in seen:
+            continue
+        seen.add(kind)
+        dropped = style in ("empty", "bracket") and _droppable(kind)
+        if not dropped and not (style == "flat" and list_constructors(kind)):
+            found |= dict.fromkeys(head_table(kind))
+        if not is_alphabet(kind):
+            waiting += [inner for one in kind.constructors for inner in argument_types(one)]
+    return tuple(found)
 
 
 # Writing

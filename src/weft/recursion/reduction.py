@@ -25,7 +25,17 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from weft.errors import WeftError
 from weft.recursion.evaluation import MAX_STEPS, compiled, run_generators
-from weft.recursion.expressions import Call, Match, Open, Term, build, match, substitute
+from weft.recursion.expressions import (
+    Build,
+    Call,
+    Match,
+    Open,
+    Term,
+    Variable,
+    build,
+    match,
+    substitute,
+)
 from weft.recursion.inductive import Inductive
 from weft.recursion.notation import made
 
@@ -181,6 +191,49 @@ def iterate(
     """The rounds of a reduction one by one, for as long as they are asked for."""
     allowed = frozenset(only)
     return _parallel_rounds(term, allowed) if parallel else _outermost_rounds(term, allowed)
+
+
+def next_term(term: Term, *, parallel: bool = False, only: Collection[Function] = ()) -> Any:
+    """The term after one round; None if nothing is left to reduce.
+
+    Example:
+        >>> from weft.recursion import definition, next_term
+        >>> from weft.recursion.library.binary import One, X1
+        >>> next_term(definition("successor").call(X1(One())))
+        XO(successor(01))
+    """
+    for one in iterate(term, parallel=parallel, only=only):
+        return one.after
+    return None
+
+
+def combination(call: Call) -> Any:
+    """The right-hand side for a call of values, with its recursive calls replaced by their values.
+
+    What is left to do is to combine the values of the recursive calls.
+
+    Example:
+        >>> from weft.recursion import combination, definition, parse_term
+        >>> from weft.recursion.library.trees import Tree
+        >>> tree = parse_term("Branch a Branch b Leaf Leaf Branch c Leaf Leaf", Tree)
+        >>> combination(definition("in-order").call(tree))
+        append(Cons(b, Nil), Cons(a, Cons(c, Nil)))
+    """
+    found = reduct(call)
+    if found is None:
+        raise WeftError("no equation matches the call yet", subject=call.function.name)
+    equation, bindings, _ = found
+
+    def filled(expression: Any) -> Any:
+        if isinstance(expression, Variable):
+            return bindings[expression.name]
+        arguments = [filled(one) for one in expression.arguments]
+        if isinstance(expression, Build):
+            return made(expression.head, arguments)
+        term = _new(Call, (expression.function, *arguments))
+        return normal_form(term) if expression in equation.recursive_calls else term
+
+    return filled(equation.right)
 
 
 def unroll(term: Term, rounds: int, *, only: Collection[Function] = ()) -> Any:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 Shape = Literal["uniform", "split", "left", "right", "balanced"]
 Range = int | tuple[int, int]
-_new = tuple.__new__
+_new: Any = tuple.__new__
 
 
 def productions_of(kind: InductiveMeta) -> dict[Hashable, list[Production]]:
@@ -48,7 +48,7 @@ def productions_of(kind: InductiveMeta) -> dict[Hashable, list[Production]]:
             make, draws = _maker(constructor, types)
             weight = constructor.weight
             found[current].append(Production(weight, weight, parts, make, draws))
-            waiting.extend(parts)  # type: ignore[arg-type]
+            waiting.extend(parts)
     return found
 
 
@@ -56,28 +56,27 @@ def _maker(
     constructor: InductiveMeta, types: Sequence[InductiveMeta]
 ) -> tuple[Callable[..., Any], bool]:
     """The function that makes a term from its parts, and whether it draws symbols."""
-    new: Any = _new
     if not types:
-        only = constructor._only  # type: ignore[attr-defined]
+        only = constructor._only
         return (lambda: only), False
     alphabets = [one if is_alphabet(one) else None for one in types]
     if not any(alphabets):
         if len(types) == 1:
-            return (lambda one: new(constructor, (one,))), False
-        return (lambda *parts: new(constructor, parts)), False
+            return (lambda one: _new(constructor, (one,))), False
+        return (lambda *parts: _new(constructor, parts)), False
     if alphabets[0] is not None and not any(alphabets[1:]):
         label = alphabets[0]
         if len(types) == 1:
-            return (lambda draw: new(constructor, (draw(label),))), True
+            return (lambda draw: _new(constructor, (draw(label),))), True
         if len(types) == 2:
-            return (lambda one, draw: new(constructor, (draw(label), one))), True
+            return (lambda one, draw: _new(constructor, (draw(label), one))), True
         if len(types) == 3:
-            return (lambda one, two, draw: new(constructor, (draw(label), one, two))), True
+            return (lambda one, two, draw: _new(constructor, (draw(label), one, two))), True
 
     def make(*given: Any) -> Any:
         *parts, draw = given
         left = iter(parts)
-        return new(constructor, [next(left) if one is None else draw(one) for one in alphabets])
+        return _new(constructor, [next(left) if one is None else draw(one) for one in alphabets])
 
     return make, True
 
@@ -139,7 +138,7 @@ class TermSampler:
         >>> [sampler.count(branches) for branches in range(7)]
         [1, 1, 2, 5, 14, 42, 132]
         >>> sampler.sample(np.random.default_rng(0), 1, size=2)
-        [Branch(k, Leaf, Branch(j, Leaf, Leaf))]
+        [Branch(m, Branch(m, Leaf, Leaf), Leaf)]
     """
 
     def __init__(self, kind: InductiveMeta, *, distinct: bool = False) -> None:

@@ -120,9 +120,8 @@ def size_change(equation: Equation, call: Apply) -> SizeChange:
     names = [name for name, _ in equation.function.parameters]
     for j, argument in enumerate(call.arguments):
         for i, pattern in enumerate(equation.patterns):
-            if isinstance(argument, Variable) and argument.name == names[i]:
-                weak.add((i, j))
-            elif _equal(argument, pattern):
+            itself = isinstance(argument, Variable) and argument.name == names[i]
+            if itself or _equal(argument, pattern):
                 weak.add((i, j))
             elif _strictly_inside(argument, pattern):
                 strict.add((i, j))

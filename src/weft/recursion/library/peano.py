@@ -1,12 +1,23 @@
-"""Peano numbers, and lists of them."""
-# mypy: disable-error-code="return"
+"""Peano numbers: arithmetic, comparison, and conversion to binary numbers and back."""
+# mypy: disable-error-code="return, no-any-return"
 
 from __future__ import annotations
 
 from typing import Any
 
+from weft.errors import WeftError
 from weft.recursion.function import recursive
 from weft.recursion.inductive import Inductive, size
+from weft.recursion.library.binary import (
+    X1,
+    XO,
+    Binary,
+    One,
+    Pos,
+    Positive,
+    Zero,
+    binary_successor,
+)
 
 
 class Nat(Inductive):
@@ -27,39 +38,32 @@ class Truth(Inductive):
     """Truth values."""
 
 
-class Yes(Truth, weight=0):
+class Yes(Truth, weight=0, token="yes"):
     """True."""
 
 
-class No(Truth, weight=0):
+class No(Truth, weight=0, token="no"):
     """False."""
 
 
-class Nats(Inductive):
-    """Lists of Peano numbers."""
-
-
-class Empty(Nats, weight=0):
-    """The empty list."""
-
-
-class Push(Nats):
-    """A number before a list."""
-
-    first: Nat
-    rest: Nats
-
-
 def to_nat(number: int) -> Any:
-    """A Peano number from an int."""
-    term = O()
+    """The term of an int that is not negative.
+
+    Example:
+        >>> from weft.recursion.library.peano import to_nat
+        >>> to_nat(2)
+        S(S(O))
+    """
+    if number < 0:
+        raise WeftError(f"{number} is negative")
+    term: Any = O()
     for _ in range(number):
         term = S(term)
     return term
 
 
-def nat_to_int(term: Nat) -> int:
-    """An int from a Peano number."""
+def nat_to_int(term: Any) -> int:
+    """The int of a Peano number."""
     return size(term)
 
 
@@ -84,6 +88,28 @@ def times(m: Nat, n: Nat) -> Nat:
 
 
 @recursive
+def double(n: Nat) -> Nat:
+    """2 n."""
+    match n:
+        case O():
+            return O()
+        case S(before):
+            return S(S(double(before)))
+
+
+@recursive
+def maximum(m: Nat, n: Nat) -> Nat:
+    """The larger of two numbers."""
+    match m, n:
+        case O(), _:
+            return n
+        case S(_), O():
+            return m
+        case S(a), S(b):
+            return S(maximum(a, b))
+
+
+@recursive
 def at_most(m: Nat, n: Nat) -> Truth:
     """Whether m <= n, by recursion on both."""
     match m, n:
@@ -96,40 +122,32 @@ def at_most(m: Nat, n: Nat) -> Truth:
 
 
 @recursive
-def increment_all(numbers: Nats) -> Nats:
-    """Every number plus 1."""
-    match numbers:
-        case Empty():
-            return Empty()
-        case Push(n, rest):
-            return Push(S(n), increment_all(rest))
+def to_unary(n: Binary) -> Nat:
+    """The Peano number of a binary number."""
+    match n:
+        case Zero():
+            return O()
+        case Pos(number):
+            return positive_to_unary(number)
 
 
 @recursive
-def insert(n: Nat, numbers: Nats) -> Nats:
-    """A sorted list with one more number."""
-    match numbers:
-        case Empty():
-            return Push(n, Empty())
-        case Push(first, rest):
-            return insert_here(at_most(n, first), n, first, rest)
+def positive_to_unary(n: Positive) -> Nat:
+    """The Peano number of a positive binary number."""
+    match n:
+        case One():
+            return S(O())
+        case XO(b):
+            return double(positive_to_unary(b))
+        case X1(b):
+            return S(double(positive_to_unary(b)))
 
 
 @recursive
-def insert_here(here: Truth, n: Nat, first: Nat, rest: Nats) -> Nats:
-    """The number before the first of a list, or inserted into the rest."""
-    match here:
-        case Yes():
-            return Push(n, Push(first, rest))
-        case No():
-            return Push(first, insert(n, rest))
-
-
-@recursive
-def insertion_sort(numbers: Nats) -> Nats:
-    """The numbers in ascending order."""
-    match numbers:
-        case Empty():
-            return Empty()
-        case Push(first, rest):
-            return insert(first, insertion_sort(rest))
+def to_digits(n: Nat) -> Binary:
+    """The binary number of a Peano number: the successor, n times, of zero."""
+    match n:
+        case O():
+            return Zero()
+        case S(before):
+            return binary_successor(to_digits(before))

@@ -1,43 +1,17 @@
-"""From the source of a Python function to checked equations.
-
-A function may call functions that are defined below it. What cannot be checked before those exist
-is checked when the last of them is defined, and at the latest when the function is first used.
-"""
+"""The cases of a Python function, read from its source: patterns and right-hand sides."""
 
 from __future__ import annotations
 
 import ast
-import itertools
-from collections.abc import Iterator
 from types import FunctionType, ModuleType
-from typing import Any
+from typing import Any, cast
 
 from weft.errors import Location, WeftError
 from weft.language.source import FunctionSource
-from weft.recursion.coverage import check_cases
-from weft.recursion.expressions import (
-    Apply,
-    Build,
-    Expression,
-    Match,
-    Pattern,
-    Variable,
-    head_token,
-    variables,
-)
+from weft.recursion.expressions import Apply, Build, Expression, Match, Pattern, Variable, variables
 from weft.recursion.function import Equation, Function, Scope
-from weft.recursion.inductive import (
-    Inductive,
-    InductiveMeta,
-    Symbols,
-    is_alphabet,
-    seal,
-    symbol_table,
-)
-from weft.recursion.termination import check_termination
+from weft.recursion.inductive import Inductive, InductiveMeta, Symbols, is_alphabet, symbol_table
 
-WAITING: list[Function] = []
-"""Functions that call names which are not defined yet."""
 DEFINING: list[Function] = []
 """Functions that are being defined, whose names are not bound yet."""
 
@@ -46,111 +20,17 @@ class NotYetDefined(WeftError):
     """A name that may still be defined below."""
 
 
-def define_function(
-    python: FunctionType, source: FunctionSource, scope: Scope, **options: Any
-) -> Function:
-    """The function whose equations are the cases of a Python function."""
-    builder = _Builder(python, source, scope)
-    function = Function(
-        python.__name__,
-        builder.parameters(),
-        builder.annotated(source.node.returns, "its result"),
-        doc=(ast.get_docstring(source.node) or ""),
-        where=source.location(source.node),
-        python=python,
-        **options,
-    )
-    builder.function = function
-    for _, kind in (*function.parameters, ("", function.result)):
-        seal(kind, function.name)
-    rows = builder.rows()
-    check_cases(function, rows)
-    function._pending = lambda: builder.equations(rows)
-    DEFINING.append(function)
-    try:
-        settle(function)
-        for other in tuple(WAITING):
-            if other is not function and _beside(python, other.python):
-                settle(other)
-    finally:
-        DEFINING.remove(function)
-    return function
-
-
-def _beside(python: FunctionType, other: Any) -> bool:
+def beside(python: FunctionType, other: Any) -> bool:
     """Whether two functions are defined in the same module, class or function."""
     same = python.__globals__ is getattr(other, "__globals__", None)
     return same and python.__qualname__.rpartition(".")[0] == other.__qualname__.rpartition(".")[0]
-
-
-def settle(function: Function) -> None:
-    """Check a function and remember it if it calls what does not exist yet."""
-    try:
-        complete(function)
-    except NotYetDefined:
-        if function not in WAITING:
-            WAITING.append(function)
-        return
-    except WeftError:
-        if function in WAITING:
-            WAITING.remove(function)
-        raise
-    if function in WAITING:
-        WAITING.remove(function)
-
-
-def complete(function: Function) -> None:
-    """Derive and check the equations of a function and of those that it calls."""
-    if function._failure is not None:
-        raise function._failure
-    if function._equations:
-        return
-    done: list[Function] = []
-    try:
-        _derive(function, done)
-        for one in done:
-            check_termination(one)
-    except NotYetDefined:
-        for one in done:
-            one._equations = ()
-        raise
-    except WeftError as error:
-        for one in done:
-            one._equations, one._failure = (), error
-        function._failure = error
-        raise
-
-
-def _derive(function: Function, done: list[Function]) -> None:
-    """Equations of a function and of all it calls, not yet checked for termination."""
-    waiting = [function]
-    while waiting:
-        current = waiting.pop()
-        if current._failure is not None:
-            raise current._failure
-        if current._equations or current._pending is None:
-            continue
-        equations = current._pending()
-        done.append(current)
-        current._equations = equations
-        for equation in equations:
-            waiting.extend(call.function for call in _calls(equation.right))
-
-
-def _calls(expression: Expression) -> Iterator[Apply]:
-    if isinstance(expression, Variable):
-        return
-    if isinstance(expression, Apply):
-        yield expression
-    for argument in expression.arguments:
-        yield from _calls(argument)
 
 
 Row = tuple[tuple[Pattern, ...], ast.expr, Location]
 """A case: its patterns, the expression it returns, and where it stands."""
 
 
-class _Builder:
+class CaseReader:
     """Reads the source of one function."""
 
     def __init__(self, python: FunctionType, source: FunctionSource, scope: Scope) -> None:
@@ -176,7 +56,7 @@ class _Builder:
         if not isinstance(inner, ast.Name):
             return None
         for one in reversed(DEFINING):
-            if one.name == inner.id and not parts and _beside(self.python, one.python):
+            if one.name == inner.id and not parts and beside(self.python, one.python):
                 return one
         for space in self.scope.spaces():
             if inner.id in space:
@@ -372,7 +252,7 @@ class _Builder:
         """The equations of the cases, with types and arities checked."""
         made = []
         for number, (patterns, value, where) in enumerate(rows):
-            bound = {name: kind for name, kind in self.function.parameters}
+            bound = dict(self.function.parameters)
             known = {one.name: one for row in patterns for one in variables(row)}
             bound |= {name: one.type for name, one in known.items()}
             right = self.expression(value, bound)
@@ -457,59 +337,13 @@ def expression_type(expression: Expression) -> InductiveMeta:
     if isinstance(expression, Apply):
         return expression.function.result
     head = expression.head
-    return head.type if isinstance(head, InductiveMeta) else type(head)
+    return head.type if isinstance(head, InductiveMeta) else head_type(head)
+
+
+def head_type(value: Any) -> InductiveMeta:
+    """The class of a value: its constructor, or its alphabet."""
+    return cast(InductiveMeta, type(value))
 
 
 def _is_wildcard(node: ast.pattern) -> bool:
     return isinstance(node, ast.MatchAs) and node.pattern is None and node.name is None
-
-
-def table(
-    name: str,
-    parameters: tuple[tuple[str, InductiveMeta], ...],
-    result: InductiveMeta,
-    rule: Any,
-    *,
-    doc: str = "",
-) -> Function:
-    """A function on alphabets, given by a Python function as a table of equations.
-
-    Args:
-        name: of the function.
-        parameters: names, with alphabets.
-        result: the type of the values.
-        rule: the Python function, called with every combination of symbols once.
-        doc: what it does.
-
-    Example:
-        >>> from weft.recursion import Symbols, table
-        >>> class Bit(Symbols):
-        ...     alphabet = "0 1"
-        >>> print(*table("both", (("a", Bit), ("b", Bit)), Bit, min_of := lambda a, b: b).equations[:2])
-        both 0 0 = 0 both 0 1 = 1
-    """
-    function = Function(name, parameters, result, doc=doc, python=rule)
-    for parameter, kind in parameters:
-        if not is_alphabet(kind):
-            what = f"its parameter '{parameter}' is a {kind.__name__}, not an alphabet"
-            raise WeftError(what, subject=name)
-        seal(kind, name)
-    seal(result, name)
-    equations = []
-    combinations = itertools.product(*(kind.members() for _, kind in parameters))  # type: ignore[attr-defined]
-    for number, symbols in enumerate(combinations):
-        value = rule(*symbols)
-        if not isinstance(value, Inductive) or not isinstance(value, result):
-            shown = " ".join(map(head_token, symbols))
-            what = f"its value for {shown} is {value!r}, not a {result.__name__}"
-            raise WeftError(what, subject=name)
-        patterns = tuple(Match(one) for one in symbols)
-        equations.append(Equation(function, number, patterns, _constant(value)))
-    function._equations = tuple(equations)
-    return function
-
-
-def _constant(value: Any) -> Build:
-    if isinstance(value, Symbols):
-        return Build(value)
-    return Build(type(value), tuple(_constant(one) for one in value))
