@@ -14,7 +14,7 @@ are not fed back; the model reads the whole text in one forward pass.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,8 @@ from weft.training.config import LabelSetLoss
 from weft.training.data import blaming, tensors_of
 from weft.training.learner import run, summed_loss
 
+SORTED_FROM = 256
+"""Rows of at least this many tokens run with others of similar length, with little padding."""
 OPTIONAL = ("source", "source_lengths", "legal", "documents")
 
 
@@ -130,8 +132,8 @@ def _predictions(
             "packed tests cannot be decoded token by token, as this model needs",
             remedy="Give tests with one example per row",
         )
-    for start in range(0, len(tests), size):
-        part = tests.take(slice(start, start + size)).trimmed()
+    for rows in _row_groups(tests, size):
+        part = tests.take(rows).trimmed()
         logits, loss = _forward(model, part, label_sets)
         if decodes:
             classes = decoded(model, part)
@@ -139,10 +141,19 @@ def _predictions(
             classes = (logits[..., : chosen.shape[-1]] > 0).cpu().numpy()
         else:
             classes = logits.argmax(-1).cpu().numpy()
-        chosen[start : start + size, : classes.shape[1]] = classes
+        chosen[rows, : classes.shape[1]] = classes
         total += loss
     count = max(1, int(tests.scored.sum()))
     return Predictions(split=split, batch=tests, chosen=chosen, loss=total / count)
+
+
+def _row_groups(tests: Batch, size: int) -> Iterator[Any]:
+    """The rows that run together: in their order, or long rows with others of similar length."""
+    if tests.tokens.shape[1] < SORTED_FROM or tests.documents is not None:
+        yield from (slice(start, start + size) for start in range(0, len(tests), size))
+        return
+    order = np.argsort(tests.lengths, kind="stable")
+    yield from (order[start : start + size] for start in range(0, len(tests), size))
 
 
 def _forward(model: Model, part: Batch, label_sets: LabelSetLoss) -> tuple[Tensor, float]:
