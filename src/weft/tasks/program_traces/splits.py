@@ -23,7 +23,7 @@ from weft.ptg.steering import FIXED, ROUND
 from weft.ptg.tokens import DIGITS
 from weft.tasks.task import TRAIN
 
-Tier = Literal["small", "paper"]
+Tier = Literal["nano", "small", "paper"]
 SAME_PROGRAM = "same-program"
 PADDED = "padded"
 
@@ -69,6 +69,17 @@ class TierSizes:
 
 
 TIERS: Mapping[Tier, TierSizes] = MappingProxyType({
+    "nano": TierSizes(
+        context=384,
+        train=Sizes(
+            lines=(6, 13), steps=(4, 24), integers=(2, 3), booleans=(1, 1), lists=(1, 1),
+            list_length=(2, 4), trips=(2, 3), uniform_steps=True,
+        ),
+        longer_programs=(15, 19),
+        longer_traces=(((25, 32), (2, 6)), ((33, 40), (2, 8))),
+        more_variables=((4, 5), (2, 2), (2, 2)),
+        longer_lists=(5, 7),
+    ),
     "small": TierSizes(
         context=1024,
         train=Sizes(
