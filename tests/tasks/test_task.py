@@ -90,6 +90,10 @@ def test_axes_lie_in_the_ranges_of_the_split(name: str, form: str, split: str) -
         assert batch.axes[axis].max() <= high
 
 
+COUNTS = {"program-traces": 60}
+"""Number of examples of tasks with long ones; of the others 500."""
+
+
 def questions(made: Task, batch: weft.tasks.Batch) -> list[tuple[str, ...]]:
     return [question for question, _ in made.examples(batch)]
 
@@ -101,9 +105,9 @@ def test_what_is_tested_is_never_drawn_and_never_twice(name: str) -> None:
     for split in made.splits:
         if has_batches(name, split):
             for step in range(2):
-                drawn |= set(questions(made, made.batch(split, 0, step, 500)))
+                drawn |= set(questions(made, made.batch(split, 0, step, COUNTS.get(name, 500))))
     for split in made.splits:
-        tests = questions(made, made.test_set(split, 300))
+        tests = questions(made, made.test_set(split, COUNTS.get(name, 300)))
         assert len(tests) == len(set(tests))
         assert not drawn & set(tests)
 
@@ -120,8 +124,9 @@ def test_what_is_validated_is_in_distribution_and_neither_trained_on_nor_tested(
     for question, answer in made.examples(batch):
         assert made.reference(question) == answer
     for split in made.splits:
-        assert not set(found) & set(questions(made, made.test_set(split, 500)))
-    batches = [made.batch("train", 0, step, 500) for step in range(2)]
+        tests = made.test_set(split, COUNTS.get(name, 500))
+        assert not set(found) & set(questions(made, tests))
+    batches = [made.batch("train", 0, step, COUNTS.get(name, 500)) for step in range(2)]
     assert not set(found) & {one for drawn in batches for one in questions(made, drawn)}
 
 

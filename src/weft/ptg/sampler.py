@@ -139,18 +139,21 @@ class Sampler:
 
         Args:
             random: random numbers; the result is determined by their state.
-            lines: a window within that of the sizes, for this example.
-            steps: the same for the steps.
+            lines: a window within that of the sizes, for this example. It gives way if no program
+                of these lines takes the wanted steps.
+            steps: a window within that of the sizes, for this example.
 
         Raises:
             WeftError: the sizes are satisfied too rarely.
         """
-        allowed = self.lines
+        allowed, window = self.lines, steps or self.sizes.steps
+        if steps is not None:
+            allowed = [n for n in allowed if self.plan.start(n - FRAME, steps[0] - 1, steps[1] - 1)]
         if lines is not None:
-            allowed = [number for number in self.lines if lines[0] <= number <= lines[1]]
+            allowed = [n for n in allowed if lines[0] <= n <= lines[1]] or allowed
         for _ in range(ATTEMPTS if allowed else 0):
             number = allowed[int(random.random() * len(allowed))]
-            sampled = self._attempt(random, number, steps or self.sizes.steps)
+            sampled = self._attempt(random, number, window)
             if sampled is not None:
                 return sampled
         raise unsatisfiable(self.sizes)

@@ -19,6 +19,8 @@ from weft.tasks.program_traces.splits import Plan
 TOLERANCE = 1 / 64
 """How far the length of a matched document may be off, as a share of the context."""
 SEARCH = 24
+PATIENCE = 6
+"""Number of these after which a length counts as out of reach."""
 """Number of examples that are drawn to match one length."""
 WIDTH = 3
 """Half the width of the window of steps in which a matched example is drawn."""
@@ -90,7 +92,7 @@ class SplitSampler:
             return self._pad(random, accepts, goal)
         (low, high), lines = self.plan.sizes.steps, self.plan.sizes.lines
         tolerance, steps = self.context * TOLERANCE, (low + high) // 2
-        allowed = lines
+        allowed, ended = lines, 0
         for _ in range(SEARCH):
             window = (max(low, steps - WIDTH), min(high, steps + WIDTH))
             example = self.examples.draw(random, accepts, lines=allowed, steps=window)
@@ -98,6 +100,9 @@ class SplitSampler:
             if abs(missing) <= tolerance:
                 return example
             change = int(missing / TOKENS_PER_STEP) or (1 if missing > 0 else -1)
+            ended += not low <= steps + change <= high
+            if ended > PATIENCE:
+                return None
             if steps + change > high:
                 allowed = (lines[1] - (lines[1] - lines[0]) // 4, lines[1])
             elif steps + change < low:

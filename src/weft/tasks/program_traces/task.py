@@ -16,7 +16,7 @@ from weft.ptg.inputs import read_inputs
 from weft.ptg.interpreter import run
 from weft.ptg.language import Inputs, Language
 from weft.ptg.parser import parse
-from weft.ptg.tokens import END, START, TRACE, Level, Tokeniser, symbols_of
+from weft.ptg.tokens import END, PAD, START, TRACE, Level, Tokeniser, symbols_of
 from weft.ptg.tracing import TraceFormat, call_text, final_text, program_text, trace_text
 from weft.tasks.arrays import Bools, Ints
 from weft.tasks.batch import Batch
@@ -40,7 +40,7 @@ INPUTS = 50
 LEAST_HELD_OUT = 0.01
 DRAWN = 4  # the random stream of `draw`, beside those of training, tests and validation
 WORD = 2**53
-END_TOKEN = bytes([END])
+PAD_TOKEN, START_TOKEN, END_TOKEN, TRACE_TOKEN = (bytes([t]) for t in (PAD, START, END, TRACE))
 NUMBER = re.compile(r"\b[0-9]+\b")
 """A number in a program or a call; the 2 of `cnt_2` is part of a name."""
 
@@ -217,7 +217,7 @@ class ProgramTraces(Task):
         """
         self.check_split(split)
         if split == SAME_PROGRAM:
-            return self._same_programs(size)
+            return self._same_program_tests(size)
         return self._rows(self._distinct_examples(TESTING, split, size, self._tested))
 
     def validation_set(self, size: int) -> Batch:
@@ -237,9 +237,9 @@ class ProgramTraces(Task):
             index += 1
         return list(found.values())
 
-    def _same_programs(self, size: int) -> Batch:
-        """Up to `size` examples of 100 programs, one input after the other."""
-        inputs = min(INPUTS, -(-size // PROGRAMS))
+    @cached_property
+    def _same_programs(self) -> list[list[Example]]:
+        """The programs of the test set of `same-program`, each run on all of its inputs."""
         sampler, number = self._sampler(SAME_PROGRAM), _code(SAME_PROGRAM)
         programs: dict[tuple[int, int], list[Example]] = {}
         index = 0
@@ -247,23 +247,21 @@ class ProgramTraces(Task):
             found = sampler.draw_inputs((TESTING, number, index), self._tested, INPUTS)
             programs.setdefault(found[0].digest, found)
             index += 1
-        drawn = [program[place] for place in range(inputs) for program in programs.values()][:size]
-        batch = self._rows(drawn)
+        return list(programs.values())
+
+    def _same_program_tests(self, size: int) -> Batch:
+        """Up to `size` examples: the first input of every program, then the second."""
+        programs = self._same_programs
+        drawn = [program[place] for place in range(INPUTS) for program in programs][:size]
         order = np.arange(len(drawn), dtype=np.int64)
-        extra = {"program": order % PROGRAMS, "input": order // PROGRAMS}
-        return Batch(
-            tokens=batch.tokens,
-            lengths=batch.lengths,
-            targets=batch.targets,
-            axes={**batch.axes, **extra},
-        )
+        batch, extra = self._rows(drawn), {"program": order % PROGRAMS, "input": order // PROGRAMS}
+        return replace(batch, axes={**batch.axes, **extra})
 
     def _rows(self, examples: Sequence[Example], *, everything: bool = False) -> Batch:
         """Examples as a batch of rows of `context` tokens."""
-        width, mark = self.context, bytes([TRACE])
-        written = b"".join(
-            [(e.prompt + mark + e.trace + END_TOKEN).ljust(width + 1, b"\0") for e in examples]
-        )
+        width = self.context
+        parts = [e.prompt + TRACE_TOKEN + e.trace + END_TOKEN for e in examples]
+        written = b"".join([part.ljust(width + 1, PAD_TOKEN) for part in parts])
         rows = np.frombuffer(written, dtype=np.uint8).reshape(len(examples), width + 1)
         tokens, targets = rows[:, :-1].astype(np.int64), rows[:, 1:].astype(np.int64)
         axes = np.array([e.axes for e in examples], dtype=np.int64).reshape(-1, len(AXES)).T
@@ -301,7 +299,7 @@ class ProgramTraces(Task):
 
     def _padded(self, texts: Sequence[bytes]) -> tuple[Ints, Ints]:
         """Token strings as rows of `context` tokens, and their lengths."""
-        written = b"".join([text.ljust(self.context, b"\0") for text in texts])
+        written = b"".join([text.ljust(self.context, PAD_TOKEN) for text in texts])
         rows = np.frombuffer(written, dtype=np.uint8).reshape(len(texts), self.context)
         return rows.astype(np.int64), np.array([len(text) for text in texts], dtype=np.int64)
 
@@ -353,13 +351,14 @@ class ProgramTraces(Task):
         prompt, _ = self._parts(tokens)
         return int(self.decode(prompt[:8])[1:].split(" ")[0])
 
-    def _parts(self, tokens: Sequence[int]) -> tuple[list[int], list[int]]:
+    def _parts(self, tokens: Sequence[int]) -> tuple[bytes, bytes]:
         """The tokens of the program and the call, and those of the trace, without special ones."""
-        row = [int(token) for token in tokens]
-        row = row[: row.index(END)] if END in row else row
-        row = [token for token in row if token]
-        place = row.index(TRACE) if TRACE in row else len(row)
-        return row[row[:1] == [START] : place], row[place + 1 :]
+        try:
+            row = bytes(tokens.tolist() if isinstance(tokens, np.ndarray) else tokens)
+        except (TypeError, ValueError):
+            raise self.error("the row has something else than tokens", "Give numbers") from None
+        prompt, _, trace = row.partition(END_TOKEN)[0].partition(TRACE_TOKEN)
+        return prompt.lstrip(START_TOKEN).rstrip(PAD_TOKEN), trace.rstrip(PAD_TOKEN)
 
     def _read(self, text: str) -> tuple[str, dict[str, Any]]:
         """The source and the inputs of the text of a program with labels and a call."""
@@ -385,10 +384,10 @@ class ProgramTraces(Task):
 
     def examples(self, batch: Batch) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
         """Each program with its call, and its trace, as names of tokens, without special ones."""
+        names = self.vocabulary
         for row in batch.tokens.tolist():
             prompt, trace = self._parts(row)
-            names = self.vocabulary
-            yield tuple(names[token] for token in prompt), tuple(names[token] for token in trace)
+            yield tuple(map(names.__getitem__, prompt)), tuple(map(names.__getitem__, trace))
 
 
 def _code(split: str) -> int:
