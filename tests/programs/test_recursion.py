@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 import weft
-from weft.programs.recursion import DEEPEST, Successor, Traversal
+from weft.programs.recursion import DEEPEST, Successor, Traversal, number_of
 from weft.programs.walk import TreeWalk
+from weft.tasks import task
 
 
 @pytest.mark.parametrize("order", ["constructor", "natural"])
@@ -159,6 +160,40 @@ def test_what_is_no_tree_is_refused(text: str, match: str) -> None:
 def test_there_are_three_orders(program: type[Traversal]) -> None:
     with pytest.raises(weft.WeftError, match=r"there is no order 'level'\. Choose pre, in or post"):
         program("level")
+
+
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+
+@pytest.mark.parametrize("order", ["constructor", "natural"])
+def test_the_successor_solves_the_deepest_tests_of_its_task(order: str) -> None:
+    made = task("recursion", definition="successor", order=order, length=10, longer=40)
+    for split in ("train", "deeper", "all-carry-longer"):
+        batch = made.test_set(split, 20)
+        results = weft.run_batch(Successor(order=order), made.asked(batch)).results
+        answers = [answer for _, answer in made.examples(batch)]
+        assert results == [
+            number_of(answer[:: -1 if order == "natural" else 1]) for answer in answers
+        ]
+
+
+@pytest.mark.parametrize(
+    "order", ["in", *(pytest.param(order, marks=pytest.mark.slow) for order in ("pre", "post"))]
+)
+def test_walks_solve_the_deepest_tests_of_their_task(order: str) -> None:
+    made = task("recursion", definition=f"{order}-order", length=8, longer=16)
+    for split in ("deepest", "longer"):
+        batch = made.test_set(split, 10)
+        results = weft.run_batch(TreeWalk(order, LETTERS), made.asked(batch)).results
+        lists = [answer for _, answer in made.examples(batch)]
+        assert results == ["".join(word for word in words if len(word) == 1) for words in lists]
+
+
+def test_marks_are_no_letters() -> None:
+    assert weft.run(TreeWalk("pre", LETTERS), "ss..z..").result == "ssz"
+    for program, letters in ((Traversal, LETTERS), (Traversal, "aa"), (TreeWalk, "a.")):
+        with pytest.raises(weft.WeftError, match="Give different letters, without"):
+            program(letters=letters)
 
 
 def test_a_walk_goes_as_deep_as_python_can_read() -> None:

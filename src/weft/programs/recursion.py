@@ -144,8 +144,8 @@ class Traversal(weft.Program):
         self.innermost = weft.var(2)  # whether the level is that of the last open call
         self.second = weft.var(2)  # whether the second subtree is being walked
         self.out = weft.var(len(letters) + 1, default=self.blank)
-        self.walker = weft.var(2, token=lambda t: t == "s")
-        self.writer = weft.var(2, token=lambda t: t == "s")
+        self.walker = weft.var(2, token=lambda t: t == self.mark)
+        self.writer = weft.var(2, token=lambda t: t == self.mark)
         self.yes = weft.var(2, default=1)
         self.walker_left = weft.relative(self.walker, -1)
         self.writer_left = weft.relative(self.writer, -1)
@@ -155,13 +155,16 @@ class Traversal(weft.Program):
         self.output = self.out
         self.halt = self.mode == DONE
 
-    def _choose(self, order: str, letters: str, depth: int = DEEPEST) -> None:
+    def _choose(self, order: str, letters: str, depth: int = DEEPEST, mark: str = "s") -> None:
         """Set what does not depend on the algorithm: order, tokens, and how deep trees may be."""
         if order not in ("pre", "in", "post"):
             raise weft.WeftError(f"there is no order '{order}'", remedy="Choose pre, in or post")
-        self.order, self.letters, self.depth = order, letters, depth
+        if not letters or len({*letters, ".", mark}) < len(letters) + 2:
+            remedy = f"Give different letters, without '.' and '{mark}'"
+            raise weft.WeftError(f"the letters are '{letters}'", remedy=remedy)
+        self.order, self.letters, self.depth, self.mark = order, letters, depth, mark
         self.leaf, self.start, self.blank = len(letters), len(letters) + 1, len(letters)
-        self.tokens = [*letters, ".", "s"]
+        self.tokens = [*letters, ".", mark]
 
     def step(self, z: Any) -> None:
         if z.mode == DESCEND:
@@ -212,7 +215,7 @@ class Traversal(weft.Program):
 
     def encode(self, text: str) -> Sequence[Any]:
         """A tree, behind a start mark."""
-        tokens = self.vocabulary.parse(text.strip().removeprefix("s"))
+        tokens = self.vocabulary.parse(text.strip().removeprefix(self.mark))
         rest = iter(tokens)
         height = self.height(rest)
         if height is None or height > self.depth or next(rest, None) is not None:
@@ -221,7 +224,7 @@ class Traversal(weft.Program):
                 f"it is {height} deep" if deep else "a node does not have two subtrees",
                 remedy=f"Write a tree of depth {self.depth} at most, as in ab..c..",
             )
-        return ["s", *tokens]
+        return [self.mark, *tokens]
 
     def height(self, tokens: Iterator[Any]) -> int | None:
         """The depth of the tree that begins here; None if it does not end."""
@@ -240,7 +243,7 @@ class Traversal(weft.Program):
 
     def sample(self, rng: random.Random, length: int) -> Sequence[Any]:
         """A random tree."""
-        return ["s", *self.grow(rng, max(0, length - 2) // 2, self.depth)]
+        return [self.mark, *self.grow(rng, max(0, length - 2) // 2, self.depth)]
 
     def grow(self, rng: random.Random, nodes: int, depth: int) -> list[str]:
         """A random tree with `nodes` nodes, or fewer if it would be too deep."""

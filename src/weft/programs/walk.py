@@ -27,16 +27,16 @@ class TreeWalk(Traversal):
     max_layers = 1 << 16
 
     def __init__(self, order: str = "in", letters: str = "abcdefgh") -> None:
-        self._choose(order, letters)
+        self._choose(order, letters, mark="^")
         self.tokens = [*self.tokens, "$"]
         self.token = weft.var(len(self.tokens), token=self.tokens.index)
         self.end = len(self.tokens) - 1
         self.mode = weft.var(3)
-        self.state = weft.var(4, token=lambda t: BOTTOM if t == "s" else CLOSED)
+        self.state = weft.var(4, token=lambda t: BOTTOM if t == self.mark else CLOSED)
         self.out = weft.var(len(letters) + 1, default=self.blank)
-        self.walker = weft.var(2, token=lambda t: t == "s")
+        self.walker = weft.var(2, token=lambda t: t == self.mark)
         self.finger = weft.var(2)
-        self.writer = weft.var(2, token=lambda t: t == "s")
+        self.writer = weft.var(2, token=lambda t: t == self.mark)
         self.yes = weft.var(2, default=1)
         self.walker_left = weft.relative(self.walker, -1)
         self.finger_right = weft.relative(self.finger, 1)
