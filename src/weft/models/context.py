@@ -129,12 +129,25 @@ def make_context(
     training: bool = False,
     backend: str = "auto",
     causal: bool | None = None,
+    given: Int[Tensor, "batch length"] | None = None,
 ) -> AttentionContext:
-    """Return the context of a batch; arguments as for `Transformer.forward`."""
+    """Return the context of a batch; arguments as for `Transformer.forward`.
+
+    `given` are positions in place of those that the tokens have by their order.
+    """
     causal = config.causal if causal is None else causal
     places = torch.arange(tokens.shape[1], device=tokens.device)
     valid = None if lengths is None else places < lengths[:, None]
     positions = places if documents is None else places - document_starts(documents)
+    if given is not None:
+        return AttentionContext(
+            positions=given,
+            key_positions=given,
+            documents=documents,
+            valid=valid,
+            causal=causal,
+            backend="dense",
+        )
     randomised = "randomised" in config.encodings
     if randomised:
         from weft.models.positions.randomised import randomised_positions  # which imports this

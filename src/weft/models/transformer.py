@@ -157,6 +157,8 @@ class Transformer(SequenceModel):
         plain: bool = False,
         backend: str = "auto",
         hook: Hook | None = None,
+        positions: Int[Tensor, "batch length"] | None = None,
+        source_positions: Int[Tensor, "batch source_length"] | None = None,
     ) -> Output:
         """Run a batch of tokens, padded to one length.
 
@@ -171,16 +173,23 @@ class Transformer(SequenceModel):
             plain: multiply by full matrices even if a compiled model's zeros could be left out.
             backend: `dense` to compute every mechanism by its formula.
             hook: called with every activation, which it may replace (`weft.models.hooks`).
+            positions: positions of the tokens, if not those of their order; they change what
+                positional encodings encode, and not which tokens attention may see.
+            source_positions: the same for the source.
         """
         self._check_inputs(tokens, lengths, source, watch)
-        context = make_context(self.config, tokens, lengths, documents, self.training, backend)
+        context = make_context(
+            self.config, tokens, lengths, documents, self.training, backend, given=positions
+        )
         limit = self._limit(layers)
         if self.config.halt is not None or watch is not None or self.stream_layout is not None:
             stream, ran, halted = self._run_halting(
                 tokens, context, lengths, limit, watch, hook, plain
             )
         else:
-            encoded, encoded_context = self._encode(source, source_lengths, context, hook)
+            encoded, encoded_context = self._encode(
+                source, source_lengths, context, hook, source_positions
+            )
             stream = self._body(tokens, context, limit, hook, encoded, encoded_context)
             ran = torch.full((len(tokens),), limit, device=tokens.device)
             halted = torch.zeros_like(ran, dtype=torch.bool)
@@ -273,13 +282,14 @@ class Transformer(SequenceModel):
         lengths: Tensor | None,
         decoder: AttentionContext,
         hook: Hook | None,
+        positions: Tensor | None = None,
     ) -> tuple[Tensor | None, AttentionContext | None]:
         """The encoder's output, and the context in which the decoder attends to it."""
         if source is None:
             return None, None
         config, position = self.config.of_encoder, getattr(self, "encoder_position", self.position)
         context = make_context(
-            config, source, lengths, None, self.training, decoder.backend, causal=False
+            config, source, lengths, None, self.training, decoder.backend, False, positions
         )
         stream = self._embed(source, context, position)
         if hook is not None:

@@ -188,6 +188,13 @@ class StateMachine:
     def __str__(self) -> str:
         return "\n".join((self.name, *(f"  {line}" for line in self.lines())))
 
+    @cached_property
+    def rules_key(self) -> tuple[Any, ...]:
+        """Its rules and registers as one value, equal for machines that have the same ones."""
+        rules = tuple((rule.guard, *rule.updates.items()) for rule in self.rules)
+        names = tuple(pointer.name for pointer in self.pointers)
+        return rules, names, tuple(self.registers.items())
+
     def values(self, tokens: Word) -> tuple[Any, ...]:
         """The pointers' values for an input, in their order."""
         return tuple(pointer.derive(tokens) for pointer in self.pointers)

@@ -17,7 +17,8 @@ and differs in how it finds i:
 
 On all-carry inputs, i = 1 and holds 01. The truth is one token longer than the input; the two
 variants of the shortcut leave the length as it is, and write 01 (`short`) or X1 (`flip`) at i.
-`capped` writes the first T tokens of the truth, and `copy` the input.
+`capped` writes the first T tokens of the truth, `window` the successor of the first T tokens of the
+input (in natural order, as if the input ended there), and `copy` the input.
 """
 
 from __future__ import annotations
@@ -206,6 +207,35 @@ def capped_machine(cap: int, order: Order = "natural") -> StateMachine:
     return StateMachine(name, rules, true.pointers, true.registers)
 
 
+def window_machine(window: int, all_carry: AllCarry = "right") -> StateMachine:
+    """The machine of the natural order that reads the first tokens alone, as if there were no more.
+
+    Args:
+        window: how many tokens it reads.
+        all_carry: what it does when the run reaches 01.
+
+    Example:
+        >>> from weft.theory.recursion.successor_machines import window_machine
+        >>> window_machine(3)(("01", "XO", "X1", "XO", "XO"))
+        ('01', 'X1', 'XO')
+    """
+    detector = shortcut_machine("run", all_carry)
+    rules = tuple(
+        Rule(rule.guard.replace("L", "M"), **rule.updates)  # no other name has an L
+        for rule in detector.rules
+    )
+    pointers = (
+        Pointer("M", f"the smaller of L and {window}", lambda number: min(len(number), window)),
+        Pointer(
+            "i",
+            "last position up to M that does not hold X1",
+            lambda number: min(len(number), window) - depth_of(number[:window]),
+        ),
+    )
+    name = f"successor of the first {window} tokens, {CARRY_WORDS[all_carry]}"
+    return StateMachine(name, rules, pointers)
+
+
 def copy_machine() -> StateMachine:
     """The machine that copies its input."""
     return StateMachine("copy", (Rule("k <= L", emit="input[k]"),))
@@ -238,6 +268,10 @@ def successor_candidates(order: Order, longest: int) -> Iterator[Candidate]:
                 yield _candidate("off by one", machine)
     for cap in range(1, longest + 1):
         yield _candidate("capped", capped_machine(cap, order))
+    if order == "natural":
+        for carry in CARRIES:
+            for window in range(1, longest + 1):
+                yield _candidate("window", window_machine(window, carry))
     yield _candidate("copy", copy_machine())
 
 
