@@ -281,7 +281,7 @@ class Sampler:
     def _branch(self, known: bool) -> Instruction | None:
         """An `if`; None if it does not fit."""
         plan, writer = self.plan, self.writer
-        shape = writer.branch_shape(plan.left - plan.pending, 0)
+        shape = writer.branch_shape(plan.left - plan.pending, 0, 0)
         if shape is None:
             return None
         condition = int(writer.random() * writer.booleans)
@@ -303,7 +303,7 @@ class Sampler:
             found = self._data_loop()
             if found is not None:
                 return found
-        body = writer.block_shape(plan.left - plan.pending - FIXED, 1)
+        body = writer.block_shape(plan.left - plan.pending - FIXED, 1, 1)
         if body is None:
             return None
         window = plan.loop(body.lines + FIXED, body.least + ROUND, body.most + ROUND, ROUND)
@@ -331,7 +331,7 @@ class Sampler:
     def _data_loop(self) -> Instruction | None:
         """A loop over program variables; None if it does not fit."""
         writer, plan, values = self.writer, self.plan, self.machine.integers
-        body = writer.block_shape(plan.left - plan.pending - FIXED + 1, 1)
+        body = writer.block_shape(plan.left - plan.pending - FIXED + 1, 1, 1)
         if body is None or not writer.booleans + writer.new_booleans:
             return None
         lines, most = body.lines + FIXED - 1, body.most + ROUND

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import TypeAlias
 
-from weft.config import check_types
+from weft.config import check_bounds, check_types
 from weft.errors import WeftError
-from weft.ptg.language import INTEGERS
+from weft.ptg.language import INTEGERS, MAX_DEPTH
 
 Window: TypeAlias = tuple[int, int]
 """The smallest and the largest value."""
@@ -33,6 +33,7 @@ class Sizes:
         trips: iterations of a loop.
         uniform_steps: whether the number of steps is drawn uniformly from its window, instead of
             following from the statements.
+        nesting: the largest number of loops in each other.
         list_share: the weight of list operations is multiplied by this.
         any_input: whether a program has to be valid for every input, so that guards may not depend
             on the values of variables.
@@ -46,6 +47,7 @@ class Sizes:
     list_length: Window
     trips: Window
     uniform_steps: bool = False
+    nesting: int = MAX_DEPTH
     list_share: float = 1.0
     any_input: bool = False
 
@@ -61,6 +63,7 @@ class Sizes:
                     subject="sizes",
                     remedy=f"Give a window between {LEAST[entry.name]} and {MOST[entry.name]}",
                 )
+        check_bounds(self, {"nesting": (1, MAX_DEPTH)}, "sizes")
         if not self.list_share > 0:
             what = f"list_share is {self.list_share:g}"
             raise WeftError(what, subject="sizes", remedy="Give a number above 0")

@@ -402,12 +402,13 @@ class Writer:
 
     # Compound statements
 
-    def block_shape(self, room: int, depth: int) -> Shape | None:
+    def block_shape(self, room: int, depth: int, loops: int) -> Shape | None:
         """Draw the statements of a block, which has at most `room` lines; None if there are none.
 
         Args:
             room: the largest number of lines.
             depth: how deep the block is, from 1.
+            loops: number of loops around its statements.
         """
         count = 1 + int(self.random() * BODY)
         if depth >= self.language.depth:
@@ -415,18 +416,21 @@ class Writer:
         children: list[Compound | None] = []
         lines = least = most = 0
         while len(children) < count and lines < room:
-            child = self._child(room - lines, depth) if self.random() >= self.simple_share else None
+            compound = self.random() >= self.simple_share
+            child = self._child(room - lines, depth, loops) if compound else None
             children.append(child)
             lines += 1 if child is None else child.lines
             least += 1 if child is None else child.least
             most += 1 if child is None else child.most
         return Shape(children, lines, least, most) if children else None
 
-    def _child(self, room: int, depth: int) -> Compound | None:
+    def _child(self, room: int, depth: int, loops: int) -> Compound | None:
         """Draw an `if` or a loop within a block; None if there is no room."""
         if self.random() * (1 - self.simple_share) < self.branch_share - self.simple_share:
-            return self.branch_shape(room, depth)
-        body = self.block_shape(room - FIXED, depth + 1)
+            return self.branch_shape(room, depth, loops)
+        if loops >= self.sizes.nesting:
+            return None
+        body = self.block_shape(room - FIXED, depth + 1, loops + 1)
         if body is None:
             return None
         low, high = self.sizes.trips
@@ -434,14 +438,14 @@ class Writer:
         least, most = (trips * (steps + ROUND) + ROUND for steps in (body.least, body.most))
         return Compound(body, body.lines + FIXED, least, most, trips=trips)
 
-    def branch_shape(self, room: int, depth: int) -> Compound | None:
+    def branch_shape(self, room: int, depth: int, loops: int) -> Compound | None:
         """Draw an `if` of at most `room` lines that stands in a block of this depth."""
-        body = self.block_shape(room - 1, depth + 1)
+        body = self.block_shape(room - 1, depth + 1, loops)
         if body is None or not self.booleans:
             return None
         lines, least, most, otherwise = 1 + body.lines, 0, 0, None
         if self.language.else_blocks and self.random() < self.weights.otherwise:
-            otherwise = self.block_shape(room - lines - 1, depth + 1)
+            otherwise = self.block_shape(room - lines - 1, depth + 1, loops)
         if otherwise is not None:
             lines, least, most = lines + 1 + otherwise.lines, otherwise.least, otherwise.most
         return Compound(

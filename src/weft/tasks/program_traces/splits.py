@@ -108,7 +108,7 @@ TIERS: Mapping[Tier, TierSizes] = MappingProxyType({
 def plans(tier: Tier, language: Language) -> dict[str, Plan]:
     """The splits of a tier; `train` comes first."""
     of = TIERS[tier]
-    train = of.train
+    train = replace(of.train, nesting=max(1, nesting(of.train, language)))
     (steps_1, trips_1), (steps_2, trips_2) = of.longer_traces
     integers, booleans, lists = of.more_variables
     result = {
@@ -200,14 +200,20 @@ def symbols_written(sizes: Sizes, language: Language, *, step_index: bool = Fals
     if not sizes.booleans[1]:
         return written
     written |= {*BOOLEANS, "True", "False", " == ", " != "}
-    for depth in range(1, language.depth + 1):
-        if statements > depth and steps > depth:
-            written |= {"if ", " " + "\t" * (depth + 1)}
-        inner, lines = 1, 1  # of the smallest program with this many loops in each other
-        for _ in range(depth):
-            inner, lines = sizes.trips[0] * (inner + ROUND) + ROUND, lines + FIXED
-        if statements >= lines and steps >= inner:
-            written |= {"while ", COUNTERS[depth - 1], " " + "\t" * (depth + 1)}
+    deepest = min(language.depth, statements - 1, steps - 1)
+    if deepest > 0:
+        written |= {"if ", *(" " + "\t" * (depth + 1) for depth in range(1, deepest + 1))}
     if language.else_blocks and statements >= 4:
         written.add("else:")
-    return written
+    loops = nesting(sizes, language)
+    return written | {*COUNTERS[:loops]} | ({"while "} if loops else set())
+
+
+def nesting(sizes: Sizes, language: Language) -> int:
+    """The largest number of loops in each other that lines and steps have room for."""
+    lines, steps = 1, 1  # of the smallest statement with so many loops in each other
+    for count in range(min(language.depth, sizes.nesting) + 1):
+        if lines > sizes.lines[1] - 2 or steps > sizes.steps[1] - 1:
+            return count - 1
+        lines, steps = lines + FIXED, sizes.trips[0] * (steps + ROUND) + ROUND
+    return min(language.depth, sizes.nesting)
