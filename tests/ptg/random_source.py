@@ -177,7 +177,7 @@ class RandomSource:
         self.row(indent, f"while {condition}:")
         self.known.add(condition)
         before = set(self.known)
-        self.block(indent + 1, rng.randint(0, 3), depth + 1, loops + 1)
+        self.block(indent + 1, rng.randint(0, 3), depth + 1, loops)
         if rng.random() >= self.careless:
             self.known = before
         self.row(indent + 1, test)

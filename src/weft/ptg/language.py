@@ -34,7 +34,7 @@ LISTS = tuple(f"lst_{letter}" for letter in string.ascii_lowercase)
 MAX_DEPTH = 9
 """The largest depth of blocks that an option may allow."""
 COUNTERS = ("cnt", *(f"cnt_{depth}" for depth in range(2, MAX_DEPTH + 1)))
-"""Names of loop counters, by the number of loops around a loop."""
+"""Names of loop counters, by the number of counted loops around a loop."""
 
 Kind: TypeAlias = Literal["integer", "Boolean", "list", "counter"]
 Value: TypeAlias = int | bool | tuple[int, ...]
@@ -244,7 +244,7 @@ class CountedLoop:
 
     It is six lines or more: the counter starts at 0, the condition is set, the header, the body,
     the counter steps by 1, the condition is set again. The counter's name follows from the number
-    of loops around this one: `cnt`, `cnt_2`, `cnt_3` and so on.
+    of counted loops around this one: `cnt`, `cnt_2`, `cnt_3` and so on.
     """
 
     condition: str
@@ -305,7 +305,7 @@ GRAMMAR = {
     "integer": '"a" to "z"',
     "boolean": '"cond_a" to "cond_z"',
     "list": '"lst_a" to "lst_z"',
-    "counter": '"cnt" in a loop, "cnt_2" in a loop in a loop, "cnt_3" and so on',
+    "counter": '"cnt", "cnt_2" in a counted loop, "cnt_3" in two counted loops, and so on',
     "number": 'digits "0" to "9", without leading zeros',
 }
 """The grammar, by rule. Braces mean any number of times, brackets mean once or not at all.

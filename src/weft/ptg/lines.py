@@ -169,7 +169,7 @@ class _Writer:
         """Add the test, the header and the body of a loop."""
         test = self.add(indent, "loop test", arriving, condition, comparison)
         head = self.add(indent, "while", [(test, False)], condition)
-        leaving = self.block(body, indent + 1, loops + 1, [(head, False)])
+        leaving = self.block(body, indent + 1, loops + bool(counter), [(head, False)])
         if counter:
             step = Sum(counter, "+", 1)
             leaving = [(self.add(indent + 1, "counter step", leaving, counter, step), False)]

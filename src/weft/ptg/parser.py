@@ -266,7 +266,7 @@ class _Parser(Reader):
             )
         header = self.row
         self.header("while", statement.target, "data_loop")
-        body = self.inner(indent, depth, loops + 1)
+        body = self.inner(indent, depth, loops)
         if not body or body[-1] != statement:
             self.row, self.column = header, indent
             self.fail(
