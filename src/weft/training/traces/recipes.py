@@ -13,7 +13,7 @@ measurements of all of them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from weft.training.config import (
     EvaluationConfig,
@@ -67,6 +67,12 @@ SMALL = {
 }
 OTHERS = TraceRecipe((512,) * 2, 4_000, 3e-3, "adamw", "states")
 """The small recipe for any other program."""
+BY_ERRORS = replace(OTHERS, sample_by="errors", round_between_layers=True)
+"""The small recipe for programs with rare states, or whose errors add up over many layers."""
+SMALL |= dict.fromkeys(
+    ("addition", "multiplication", "modular-sum", "tree-traversal", "tree-walk"),
+    BY_ERRORS,
+)
 
 
 def trace_config(task: str, program: str, *, small: bool = False) -> TrainingConfig:
