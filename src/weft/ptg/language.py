@@ -58,7 +58,7 @@ def shown(value: Value) -> str:
         >>> shown((1, -2)), shown(True), shown(-3)
         ('[1,-2]', 'True', '-3')
     """
-    if isinstance(value, tuple):
+    if isinstance(value, tuple | list):
         return f"[{','.join(map(str, value))}]"
     return str(value)
 

@@ -110,7 +110,7 @@ def value_text(value: Value, form: TraceFormat = L0_BENCH) -> str:
     """A value as calls and traces write it."""
     if isinstance(value, bool) or not form.reversed_digits:
         return shown(value)
-    if isinstance(value, tuple):
+    if isinstance(value, tuple | list):
         return f"[{','.join(number_text(item, form) for item in value)}]"
     return number_text(value, form)
 
