@@ -26,8 +26,20 @@ def taken(value: Rows, chosen: Ints | Bools | slice) -> Rows:
 
 
 def joined(values: Sequence[Rows]) -> Rows:
-    """Several dataclasses of the same widths, concatenated row by row."""
-    return values[0] if len(values) == 1 else _mapped(np.concatenate, values)
+    """Several dataclasses concatenated row by row; narrower rows are padded with 0."""
+    return values[0] if len(values) == 1 else _mapped(_stacked, values)
+
+
+def _stacked(parts: list[Any]) -> Any:
+    widest = max((part.shape[1] for part in parts if part.ndim == 2), default=0)
+    return np.concatenate(
+        [
+            np.pad(part, ((0, 0), (0, widest - part.shape[1])))
+            if part.ndim == 2 and part.shape[1] < widest
+            else part
+            for part in parts
+        ]
+    )
 
 
 def _mapped(change: Callable[[list[Any]], Any], values: Sequence[Rows]) -> Rows:

@@ -34,8 +34,9 @@ from weft.tasks.recursion.binary import (
 from weft.tasks.recursion.settings import BLANK, SEPARATOR, Settings
 from weft.tasks.task import TRAIN, Split
 
-NAMES = {"01": ONE, "XO": XO, "X1": X1, "S": CALL}
-EQUATIONS = ("1", "2", "3")
+CALLED = "successor"
+NAMES = {"01": ONE, "XO": XO, "X1": X1, CALLED: CALL}
+EQUATIONS = ("#1", "#2", "#3")
 FEW = 64
 """Beyond the training range, all numbers of a cell with fewer than this are for tests."""
 DECOY_DEPTH = 2
@@ -253,7 +254,7 @@ class SuccessorSource:
             else:
                 answer = _one_step(words)
         elif given.part == "evaluate":
-            answer = _steps(["S", *words])[-1]
+            answer = _steps([CALLED, *words])[-1]
         elif given.part == "trace":
             every = _steps(words)[1:]
             shown = [term[::-1] if given.natural else term for term in every]
@@ -319,15 +320,15 @@ def aligned(pairs: Pairs, blank: int) -> Pairs:
 
 def _one_step(words: list[str]) -> list[str]:
     """A term with a call, reduced once."""
-    at = words.index("S")
+    at = words.index(CALLED)
     head, rest = words[at + 1], words[at + 2 :]
-    reduced = {"01": ["XO", "01"], "XO": ["X1", *rest], "X1": ["XO", "S", *rest]}[head]
+    reduced = {"01": ["XO", "01"], "XO": ["X1", *rest], "X1": ["XO", CALLED, *rest]}[head]
     return [*words[:at], *reduced]
 
 
 def _steps(words: list[str]) -> list[list[str]]:
     """The terms of a reduction, from this one on."""
     terms = [words]
-    while "S" in terms[-1]:
+    while CALLED in terms[-1]:
         terms.append(_one_step(terms[-1]))
     return terms
