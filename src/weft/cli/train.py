@@ -120,7 +120,7 @@ def _print_result(name: str, folder: Path, result: Result, json: bool) -> None:
     print(f"{'steps':<14}{result.step:,}")
     print(f"{'parameters':<14}{result.parameters:,}")
     for split, share in result.described():
-        print(f"{split:<14}{share}")
+        print(f"{split:<13} {share}")
     for line in warnings(result.shares.items()):
         print(line)
 
@@ -156,7 +156,7 @@ def eval_command(
         print_json([_as_json(t, by, groups.get(split)) for split, t in predictions.items()])
         return
     for split, table in predictions.items():
-        print(f"{split:<14}{table.share}, loss {table.loss:.4f}")
+        print(f"{split:<13} {table.share}, loss {table.loss:.4f}")
         for value, share in groups.get(split, {}).items():
             print(f"  {by} {value:<8}{share}")
     for line in warnings((split, table.share) for split, table in predictions.items()):
