@@ -143,6 +143,7 @@ BASES: dict[str, list[str]] = {
     "ptg show": ["double.trace", "--input", "a=3, lst_a=[0,9]", "--trace", "written"],
     "regulariser": ["counting"],
     "predict": ["(aa)*", "--seconds", "1"],
+    "reduce": ["successor", "XO X1 01"],
     "export": ["model", "exported"],
 }
 """Arguments with which each command ends well and soon; a bad value is put after them."""

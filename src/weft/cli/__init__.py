@@ -34,6 +34,7 @@ COMMANDS = {
     "prove": ("compile", "prove_command", "Prove that saved weights compute their program."),
     "subleq": ("subleq", "subleq_command", "Run a SUBLEQ machine: Python, interpreter, weights."),
     "models": ("models", "models_command", "List mechanisms and presets, or show one."),
+    "reduce": ("reduce", "reduce_command", "Reduce a call of a recursive function by steps."),
     "tasks": ("tasks", "tasks_command", "List tasks, or show one with examples."),
     "traces": ("traces", "traces_command", "Collect what a feed-forward reads and writes."),
     "train": ("train", "train_command", "Train a model on a task; interrupted runs resume."),

@@ -41,6 +41,7 @@ from weft.recursion.reduction import (
 )
 from weft.recursion.sampling import InputSampler, TermSampler
 from weft.recursion.tables import table
+from weft.recursion.trace import Step, reduction_json, steps, trace_lines, trace_texts
 
 __all__ = [
     "DEFINITIONS",
@@ -55,6 +56,7 @@ __all__ = [
     "Reduct",
     "Reduction",
     "Round",
+    "Step",
     "Symbols",
     "Term",
     "TermSampler",
@@ -75,9 +77,13 @@ __all__ = [
     "recursion_depth",
     "recursive",
     "reduce",
+    "reduction_json",
     "show_term",
     "size",
+    "steps",
     "table",
+    "trace_lines",
+    "trace_texts",
     "unroll",
     "vocabulary",
 ]

@@ -20,6 +20,7 @@ class Call(tuple[Any, ...]):
     """A function applied to terms: `(function, *arguments)`."""
 
     __slots__ = ()
+    _token = None
 
     @property
     def function(self) -> Function:
@@ -51,6 +52,7 @@ class Open(tuple[Any, ...]):
     """A constructor applied to terms of which one holds a call: `(constructor, *arguments)`."""
 
     __slots__ = ()
+    _token = None
 
     @property
     def constructor(self) -> InductiveMeta:

@@ -97,9 +97,14 @@ def parse_term(
             ...
         weft.errors.WeftError: the term ends after token 2, where a Positive should follow. ...
     """
+    return decode_term(split_text(text), kind, notation, functions)
+
+
+def split_text(text: str) -> list[str]:
+    """The tokens of a text; brackets need no blanks around them."""
     for bracket in "()[]":
         text = text.replace(bracket, f" {bracket} ")
-    return decode_term(text.split(), kind, notation, functions)
+    return text.split()
 
 
 def call_text(term: Term) -> str:
@@ -165,6 +170,46 @@ def vocabulary(function: Function, notation: Notation = PREFIX) -> tuple[str, ..
     return tuple(found)
 
 
+def called_tokens(term: Term) -> set[str]:
+    """The tokens of the functions that are called in a term."""
+    found = set()
+    stack: list[Any] = [term]
+    while stack:
+        current = stack.pop()
+        if not isinstance(current, Inductive):
+            if isinstance(current, Call):
+                found.add(current.function.token)
+            stack.extend(current[1:])
+    return found
+
+
+def type_lines(function: Function) -> list[str]:
+    """The types of the arguments and values of a function with their constructors, on lines.
+
+    Example:
+        >>> from weft.recursion import definition
+        >>> from weft.recursion.notation import type_lines
+        >>> type_lines(definition("successor"))
+        ['Positive = 01 | XO Positive | X1 Positive']
+    """
+    waiting = [kind for _, kind in function.parameters] + [function.result]
+    found: dict[InductiveMeta, str] = {}
+    while waiting:
+        kind = waiting.pop(0)
+        if kind in found:
+            continue
+        if is_alphabet(kind):
+            found[kind] = " | ".join(symbol_table(kind))
+            continue
+        words = []
+        for one in kind.constructors:
+            types = argument_types(one)
+            words.append(" ".join([one.token, *(inner.__name__ for inner in types)]))
+            waiting += types
+        found[kind] = " | ".join(words)
+    return [f"{kind.__name__} = {text}" for kind, text in found.items()]
+
+
 # Writing
 
 
@@ -194,12 +239,13 @@ def _prefix(term: Term) -> list[str]:
     pop, extend = stack.pop, stack.extend
     while stack:
         current = pop()
-        if isinstance(current, Symbols):
-            append(current[0])
-        elif isinstance(current, Inductive):
-            append(type(current)._token)
+        token = type(current)._token
+        if token:
+            append(token)
             if current:
                 extend(current[::-1])
+        elif token == "":  # a symbol
+            append(current[0])
         else:
             append(current[0].token)
             extend(current[:0:-1])
@@ -404,9 +450,11 @@ class Reader:
         """Raise if tokens are left."""
         if self.place < len(self.tokens):
             left = len(self.tokens) - self.place
+            side = "before it" if self.turned else "after it"
+            rest = "" if left == 1 else f", and {left - 1} more {side}"
             raise self._error(
-                f"the {kind.__name__} is complete, and {left} more follow",
-                "Remove them, or check the number of arguments before them",
+                f"the {kind.__name__} is complete without it{rest}",
+                "Remove what is too much, or check the number of arguments of the constructors",
             )
 
     def _error(self, what: str, remedy: str = "", place: int | None = None) -> WeftError:

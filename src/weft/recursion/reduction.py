@@ -17,13 +17,14 @@ list of frames around it. A round therefore costs no more than its own step, how
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from weft.errors import WeftError
+from weft.recursion.codegen import compile_contraction
 from weft.recursion.evaluation import MAX_STEPS, compiled, run_generators
 from weft.recursion.expressions import (
     Build,
@@ -34,7 +35,6 @@ from weft.recursion.expressions import (
     Variable,
     build,
     match,
-    substitute,
 )
 from weft.recursion.inductive import Inductive
 from weft.recursion.notation import made
@@ -73,16 +73,26 @@ class Reduct:
     Attributes:
         call: the call.
         equation: what it was reduced by.
-        bindings: terms for the parameters and for the variables of the equation.
         result: what took its place.
         frame: what was around it; None at the root.
     """
 
     call: Call
     equation: Equation
-    bindings: dict[str, Any]
     result: Any
     frame: Frame | None = field(default=None, repr=False)
+
+    @property
+    def bindings(self) -> dict[str, Any]:
+        """Terms for the parameters of the function and for the variables of the equation."""
+        found: dict[str, Any] = {}
+        for pattern, argument in zip(self.equation.patterns, self.call[1:], strict=True):
+            match(pattern, argument, found)
+        found.pop("_", None)
+        parameters = self.equation.function.parameters
+        return found | {
+            name: argument for (name, _), argument in zip(parameters, self.call[1:], strict=True)
+        }
 
     @property
     def position(self) -> tuple[int, ...]:
@@ -222,7 +232,8 @@ def combination(call: Call) -> Any:
     found = reduct(call)
     if found is None:
         raise WeftError("no equation matches the call yet", subject=call.function.name)
-    equation, bindings, _ = found
+    equation, result = found
+    bindings = Reduct(call, equation, result).bindings
 
     def filled(expression: Any) -> Any:
         if isinstance(expression, Variable):
@@ -277,51 +288,19 @@ def normal_form(term: Term, *, max_steps: int | None = None) -> Any:
 # One call
 
 
-def reduct(call: Any, allowed: frozenset[Function] = frozenset()) -> tuple[Any, Any, Any] | None:
-    """The equation, bindings and result of a call; None if it is not reducible."""
+def reduct(call: Any, allowed: frozenset[Function] = frozenset()) -> tuple[Equation, Any] | None:
+    """The equation that reduces a call, and the result; None if it is not reducible."""
     function = call[0]
     if allowed and function not in allowed:
         return None
-    for equation in candidates(function, call):
-        bindings: dict[str, Any] = {}
-        for pattern, argument in zip(equation.patterns, call[1:], strict=True):
-            if not match(pattern, argument, bindings):
-                break
-        else:
-            for (name, _), argument in zip(function.parameters, call[1:], strict=True):
-                bindings[name] = argument
-            bindings.pop("_", None)
-            return equation, bindings, substitute(equation.right, bindings)
-    return None
-
-
-def candidates(function: Function, call: Any) -> Sequence[Equation]:
-    """The equations that the heads of the arguments leave possible."""
-    place, table = _first_switch(function)
-    if place is None:
-        return function.equations
-    argument = call[place + 1]
-    if isinstance(argument, Inductive):
-        head: Any = argument if not type(argument)._token else type(argument)
-    elif isinstance(argument, Open):
-        head = argument[0]
-    else:
-        return table[None]
-    return table.get(id(head), table[None])
+    found = contraction(function)(*call[1:])
+    return None if found is None else (function.equations[found[0]], found[1])
 
 
 @lru_cache(maxsize=1024)
-def _first_switch(function: Function) -> tuple[int | None, dict[Any, list[Equation]]]:
-    """A parameter on which every equation has a constructor, and the equations by that."""
-    for place in range(function.arity):
-        columns = [equation.patterns[place] for equation in function.equations]
-        if all(isinstance(one, Match) for one in columns):
-            table: dict[Any, list[Equation]] = {None: []}
-            for equation, one in zip(function.equations, columns, strict=True):
-                assert isinstance(one, Match)
-                table.setdefault(id(one.head), []).append(equation)
-            return place, table
-    return None, {}
+def contraction(function: Function) -> Callable[..., tuple[int, Any] | None]:
+    """The code that reduces one call of a function."""
+    return compile_contraction(function)
 
 
 @lru_cache(maxsize=1024)
@@ -364,9 +343,9 @@ def _outermost_rounds(term: Any, allowed: frozenset[Function]) -> Iterator[Round
     number = 0
     found = _search(frame, term, allowed)
     while found is not None:
-        frame, call, (equation, bindings, result) = found
+        frame, call, (equation, result) = found
         number += 1
-        made_here = Reduct(call, equation, bindings, result, frame)
+        made_here = Reduct(call, equation, result, frame)
         yield Round(number, (made_here,), frame, result)
         found = _next_redex(frame, result, allowed, depth)
 
@@ -383,7 +362,7 @@ def _functions_in(term: Any) -> set[Function]:
     return found
 
 
-Found = tuple["Frame | None", Any, tuple[Any, Any, Any]]
+Found = tuple["Frame | None", Any, tuple[Any, Any]]
 
 
 def _next_redex(
@@ -425,14 +404,14 @@ def _search(frame: Frame | None, term: Any, allowed: frozenset[Function]) -> Fou
     stack: list[tuple[Frame | None, Any]] = [(frame, term)]
     while stack:
         around, current = stack.pop()
-        if isinstance(current, Inductive):
+        if type(current)._token is not None:  # a value
             continue
-        if isinstance(current, Call):
+        if type(current) is Call:
             possible = reduct(current, allowed)
             if possible is not None:
                 return around, current, possible
         for place in range(len(current) - 1, 0, -1):
-            if not isinstance(current[place], Inductive):
+            if type(current[place])._token is None:
                 inner = Frame(around, current[0], current[1:place], current[place + 1 :])
                 stack.append((inner, current[place]))
     return None
@@ -473,8 +452,7 @@ def develop(term: Any, allowed: frozenset[Function], record: Callable[[Reduct], 
         new = _new(Call, (term[0], *arguments))
         possible = reduct(new, allowed)
         assert possible is not None
-        equation, bindings, result = possible
-        record(Reduct(term, equation, bindings, result, frame))
-        return result
+        record(Reduct(term, *possible, frame))
+        return possible[1]
 
     return term if isinstance(term, Inductive) else run_generators(developed(term, None))
