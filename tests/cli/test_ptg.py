@@ -179,6 +179,16 @@ def test_bad_input_is_one_line(folder: Path, arguments: list[str], message: str)
     assert printed.count("\n") == 1
 
 
+def test_comments_above_a_program_are_skipped_and_counted_in_errors(folder: Path) -> None:
+    (folder / "p.py").write_text(f"# p.py\n\n#: countdown\n{SOURCE}")
+    assert ptg(folder, "run", "p.py", *INPUT) == TRACE
+    assert "(p.py:5:2)" in ptg(folder, "run", "p.py", "--input", "a=3, lst_a=[]", code=2)
+    (folder / "p.py").write_text(f"# p.py\n{SOURCE}".replace("a - 1", "a - 2"))
+    assert "(p.py:7:11)" in ptg(folder, "run", "p.py", *INPUT, code=2)
+    (folder / "p.py").write_text("# nothing\n\n")
+    assert "'def f(' is expected" in ptg(folder, "run", "p.py", *INPUT, code=2)
+
+
 def test_a_loop_without_an_end_is_stopped(folder: Path) -> None:
     (folder / "forever.py").write_text(
         "def f(a):\n\tcond_a = a == a\n\twhile cond_a:\n\t\tcond_a = a == a\n\treturn\n"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -244,9 +246,32 @@ def _run_source(
     from weft.ptg.parser import parse
 
     limits: Limits = override(Limits(), limit)
-    program = parse(source, language, str(file))
-    inputs = check_inputs(program, read_inputs(arguments), limits)
-    return Case(program, inputs, run(program, inputs, limits, str(file)), form, language)
+    above, source = _without_preamble(source)
+    with _lines_below(above):
+        program = parse(source, language, str(file))
+        inputs = check_inputs(program, read_inputs(arguments), limits)
+        trace = run(program, inputs, limits, str(file))
+    return Case(program, inputs, trace, form, language)
+
+
+def _without_preamble(source: str) -> tuple[int, str]:
+    """The number of comments and empty lines above the program, and the source without them."""
+    rows = source.split("\n")
+    above = 0
+    while above < len(rows) - 1 and (not rows[above].strip() or rows[above].startswith("#")):
+        above += 1
+    return above, "\n".join(rows[above:])
+
+
+@contextmanager
+def _lines_below(above: int) -> Iterator[None]:
+    """Count lines in errors from the top of the file."""
+    try:
+        yield
+    except WeftError as error:
+        if error.where is None:
+            raise
+        raise error.revised(where=replace(error.where, line=error.where.line + above)) from None
 
 
 def _read_trace(file: Path, case: Case) -> str:

@@ -151,7 +151,7 @@ class Machine:
 class Fault(Exception):
     """What a line cannot do in a state, for which CPython would raise an exception."""
 
-    def __init__(self, what: str, remedy: str = "") -> None:
+    def __init__(self, what: str, remedy: str = "Give other inputs, or change the program") -> None:
         super().__init__(what)
         self.what = what
         self.remedy = remedy
