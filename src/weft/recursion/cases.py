@@ -306,7 +306,7 @@ class CaseReader:
             return found
         if isinstance(found, Function):
             return found
-        if found is None:
+        if found is None and isinstance(node.func, ast.Name):
             error = self.error(node, f"there is no constructor or function '{name}'")
             raise NotYetDefined(
                 error.what,

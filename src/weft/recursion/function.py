@@ -253,7 +253,7 @@ class Function:
         for (name, kind), given in zip(self.parameters, arguments, strict=True):
             if isinstance(given, kind) or (not values and has_type(given, kind)):
                 continue
-            what = f"its argument '{name}' is {type_name(given)}, not {kind.__name__}"
+            what = f"its argument '{name}' is of type {type_name(given)}, not {kind.__name__}"
             raise WeftError(what, subject=self.name)
 
 

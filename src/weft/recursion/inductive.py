@@ -301,7 +301,7 @@ class Inductive(tuple[Any, ...], metaclass=InductiveMeta):
         for (name, kind), given in zip(cls.arguments, arguments, strict=True):
             if not isinstance(given, kind):
                 raise WeftError(
-                    f"its argument '{name}' is {type_name(given)}, not {kind.__name__}",
+                    f"its argument '{name}' is of type {type_name(given)}, not {kind.__name__}",
                     subject=cls.__name__,
                 )
         return tuple.__new__(cls, arguments)
@@ -444,9 +444,9 @@ def _refuse_type(cls: InductiveMeta) -> NoReturn:
 
 
 def type_name(value: Any) -> str:
-    """What a value is, for messages: the name of its inductive type, or of its Python type."""
+    """The type of a value, for messages: its inductive type, or its Python type."""
     kind = type(value)
-    return kind.type.__name__ if isinstance(kind, InductiveMeta) else f"a Python {kind.__name__}"
+    return kind.type.__name__ if isinstance(kind, InductiveMeta) else kind.__name__
 
 
 def token_of(term: Any) -> str:
