@@ -23,8 +23,8 @@ from weft.training import (
     train,
 )
 from weft.training.config import LabelSetLoss
-from weft.training.data import Tensors, tensors_of
-from weft.training.learner import packed, run, summed_loss
+from weft.training.data import Tensors, prepared, tensors_of
+from weft.training.learner import run, summed_loss
 
 
 def label_sets(classes: int = 5) -> tuple[torch.Tensor, Batch]:
@@ -160,13 +160,14 @@ def test_a_token_is_not_influenced_by_other_documents() -> None:
 def test_rows_may_be_read_as_one_text_or_as_a_stream_that_is_cut() -> None:
     """Unmasked, positions and attention run through the row; cut, rows are full as well."""
     config = small("pack=40", "pack_rows=3", "batch=40", "packing=unmasked")
-    batch = task(config.task, **config.parameters).batch("train", seed=0, step=1, size=40)
-    whole, rows = pack(batch, 40, rows=3), packed(batch, config)
+    made = task(config.task, **config.parameters)
+    batch = made.batch("train", seed=config.seed, step=1, size=40)
+    whole, rows = pack(batch, 40, rows=3), prepared(made, config, 1)
     assert rows.documents is None
     assert np.array_equal(rows.tokens, whole.tokens)
     assert np.array_equal(rows.targets, whole.targets)
-    assert packed(batch, replace(config, packing="masked")).content_hash == whole.content_hash
-    stream = packed(batch, replace(config, packing="cut"))
+    assert prepared(made, replace(config, packing="masked"), 1).content_hash == whole.content_hash
+    stream = prepared(made, replace(config, packing="cut"), 1)
     inside = np.arange(batch.tokens.shape[1]) < batch.lengths[:, None]
     assert stream.documents is None
     assert stream.tokens.flatten().tolist() == batch.tokens[inside].tolist()[:120]

@@ -28,7 +28,7 @@ from weft.training import (
 )
 
 HERE = Path(__file__).parent
-TIMES = ("seconds", "tokens_per_second")
+TIMES = ("seconds", "tokens_per_second", "waiting")
 
 SMALL = TrainingConfig(
     task="parity",

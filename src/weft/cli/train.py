@@ -45,6 +45,16 @@ def train_command(
     save_every: Annotated[
         float, count_option("--save-every", "Seconds between checkpoints.", 0)
     ] = 60.0,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            "--workers",
+            min=0,
+            max=64,
+            help="Processes that make batches beside training; by default some if a GPU trains on "
+            "a task whose examples are slow to make.",
+        ),
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
     own: Annotated[
         list[str] | None,
@@ -83,7 +93,14 @@ def train_command(
     config = override(_recipe(task, traces, small, whole), [*preset, *(changes or [])])
     shown = [] if quiet or json else [Display(where)]
     callbacks = [*shown, *(make("callback", name) for name in own or [])]
-    result = train(config, runs=runs, device=device, callbacks=callbacks, save_every=save_every)
+    result = train(
+        config,
+        runs=runs,
+        device=device,
+        callbacks=callbacks,
+        save_every=save_every,
+        workers=workers,
+    )
     if os.environ.get("RANK", "0") == "0":
         _print_result(config.hash, runs / config.hash, result, json)
     if result.status not in GOOD:

@@ -83,6 +83,7 @@ class Task(ABC):
         published: whether it has a published test set, so that `held_out` may be 0.
         mark: the token between question and answer in the format `lm`.
         chunk: the number of candidates for a test set that are drawn at a time.
+        slow: whether examples are slow to make, so that worker processes make them beside a GPU.
         rounds: the number of draws without a new example after which a set counts as exhausted.
     """
 
@@ -93,6 +94,7 @@ class Task(ABC):
     programs: ClassVar[tuple[str, ...]] = ()
     published: ClassVar[bool] = False
     mark: ClassVar[str] = "="
+    slow: ClassVar[bool] = False
     chunk: ClassVar[int] = 4096
     rounds: ClassVar[int] = 64
 

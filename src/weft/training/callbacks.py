@@ -50,6 +50,9 @@ class Record:
         tokens: number of tokens so far, without padding.
         seconds: training time so far.
         tokens_per_second: since the last record.
+        waiting: the share of the time since the last record for which the loop waited for a batch.
+            A GPU may still be busy meanwhile, so this is an upper bound of its idle time. Without
+            workers and on a CPU it is the time that making batches takes.
         penalties: at this step, the terms of the regulariser that the run is trained with, each
             without its coefficient; left out of the file if there are none.
     """
@@ -60,6 +63,7 @@ class Record:
     tokens: int
     seconds: float
     tokens_per_second: float
+    waiting: float = 0.0
     penalties: Mapping[str, float] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:

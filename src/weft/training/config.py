@@ -25,6 +25,7 @@ from weft.errors import WeftError, check_known
 from weft.extensions import versions
 from weft.models.config import TransformerConfig
 from weft.models.init import Recipe
+from weft.tasks.preparation import Packing
 
 FORMAT = 2
 """Part of every hash; raise it whenever a default changes."""
@@ -64,7 +65,6 @@ ScheduleName = Literal["cosine", "linear", "exponential", "inverse-sqrt", "const
 By = Literal["answers", "traces", "streams"]
 SampleBy = Literal["counts", "states", "errors"]
 LabelSetLoss = Literal["binary", "uniform", "any"]
-Packing = Literal["masked", "unmasked", "cut"]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -22,6 +22,7 @@ from torch import Tensor
 from weft.errors import Location, WeftError
 from weft.models.config import TransformerConfig
 from weft.tasks import Batch, Task
+from weft.tasks.preparation import Preparation
 from weft.tasks.task import TRAIN
 from weft.training.config import TrainingConfig, refuse
 from weft.training.distributed import ALONE, Group
@@ -147,6 +148,24 @@ def drawn(task: Task, config: TrainingConfig, step: int) -> Batch:
     """The training examples of a step."""
     with blaming(task):
         return task.batch(TRAIN, config.seed, step, config.batch)
+
+
+def prepared(task: Task, config: TrainingConfig, step: int) -> Batch:
+    """The training examples of a step, packed or trimmed as the config says."""
+    with blaming(task):
+        return preparation_of(config).batch(task, step)
+
+
+def preparation_of(config: TrainingConfig) -> Preparation:
+    """How the batches of a run are made."""
+    return Preparation(
+        seed=config.seed,
+        size=config.batch,
+        pack=config.pack,
+        rows=config.pack_rows,
+        packing=config.packing,
+        trim=not (config.torch_compile or config.cuda_graphs),  # these want one width
+    )
 
 
 def made_ahead(make: Callable[[int], Any], steps: Sequence[int]) -> Generator[Any]:

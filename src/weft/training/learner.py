@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -19,10 +18,10 @@ from torch import Tensor, nn
 
 from weft.models.factory import Model, build_model
 from weft.models.transformer import Output
-from weft.tasks import Batch, Task, pack
+from weft.tasks import Task
 from weft.training.config import LabelSetLoss, TrainingConfig, refuse
 from weft.training.cuda_graphs import CapturedSteps
-from weft.training.data import Tensors, drawn, made_ahead, tensors_of
+from weft.training.data import Tensors, made_ahead, prepared, tensors_of
 from weft.training.distributed import ALONE, Group, seed_process, sum_gradients
 from weft.training.optim.optimisers import (
     clip,
@@ -33,6 +32,7 @@ from weft.training.optim.optimisers import (
     saved,
     set_lr,
 )
+from weft.training.workers import Workers
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -92,26 +92,40 @@ class Learner:
         """Loss of a uniform guess, log(classes)."""
         return math.log(max(2, self.model.config.outputs))
 
-    def feed(self, task: Task, first: int) -> Generator[Any]:
+    def feed(self, task: Task, first: int, workers: int = 0) -> Generator[Any]:
         """The batches from step `first` on; to be closed.
 
         Each has `to(device)` and `token_count`, the number of tokens in it without padding. For a
         GPU a thread makes them ahead of time, so that no step waits. On a CPU the thread would
-        compete with the step for cores.
+        compete with the step for cores. With `workers`, so many processes make them.
         """
         steps = range(first, self.config.steps + 1)
+        if workers and self.config.supervision.by == "answers":
+            return self._feed_from(workers, task, steps)
         if self.device.type == "cuda":
             return made_ahead(lambda step: self.batch(task, step).pinned(), steps)
         return (self.batch(task, step) for step in steps)
 
+    def _feed_from(self, count: int, task: Task, steps: Sequence[int]) -> Generator[Any]:
+        """Yield batches that worker processes make, or this one if a worker has ended."""
+        workers = Workers(self.config, count, steps)
+
+        def made(step: int) -> Tensors:
+            batch = workers.batch(step)
+            if batch is None:
+                tensors = self.batch(task, step)
+            else:
+                tensors = tensors_of(batch, self.model.config, self.group)
+            return tensors.pinned() if self.device.type == "cuda" else tensors
+
+        try:
+            yield from made_ahead(made, steps)
+        finally:
+            workers.close()
+
     def batch(self, task: Task, step: int) -> Tensors:
         """The batch of a step, or this process's share of it."""
-        batch = drawn(task, self.config, step)
-        if self.config.pack:
-            batch = packed(batch, self.config)
-        elif not (self.config.torch_compile or self.config.cuda_graphs):  # these want one width
-            batch = batch.trimmed()
-        return tensors_of(batch, self.model.config, self.group)
+        return tensors_of(prepared(task, self.config, step), self.model.config, self.group)
 
     def loss(self, batch: Any) -> Tensor:
         """The mean loss of a batch; in a group, this process's share of it."""
@@ -228,15 +242,6 @@ class Learner:
         restore(self.optimisers, tensors.get("optimiser", {}))  # finished runs have none
         if self.average is not None:
             self.average.load_state_dict(tensors["ema"])
-
-
-def packed(batch: Batch, config: TrainingConfig) -> Batch:
-    """A step's examples packed as the config says."""
-    rows = config.pack_rows or None
-    found = pack(batch, config.pack, cut=config.packing == "cut", rows=rows)
-    if config.packing == "masked":
-        return found
-    return replace(found, documents=None, axes={})  # a row is read as one text
 
 
 def run(model: Model, batch: Tensors) -> Output:

@@ -57,6 +57,7 @@ class Loop:
     callbacks: Sequence[Callback]
     save_every: float
     interrupts: Interrupts
+    workers: int = 0
 
     def __post_init__(self) -> None:
         self.device, self.group = self.learner.device, self.learner.group
@@ -68,6 +69,7 @@ class Loop:
         self._first = True  # whether this process has taken no step yet
         self._total = torch.tensor(self.state.loss, dtype=torch.float64, device=self.device)
         self._tokens, self._recorded = 0, self.state.seconds  # since the last record
+        self._waited = 0.0
         self._began = self._saved = time.perf_counter()
 
     @classmethod
@@ -82,6 +84,7 @@ class Loop:
         callbacks: Sequence[Callback],
         save_every: float,
         interrupts: Interrupts,
+        workers: int = 0,
     ) -> Loop:
         """Build the learner and the test sets; restore the newest checkpoint if there is one."""
         learner = learner_of(config, task, device, group)
@@ -89,7 +92,7 @@ class Loop:
         state = _restored(config, folder, learner)
         return cls(
             config=config, task=task, folder=folder, learner=learner, tests=tests, state=state,
-            callbacks=callbacks, save_every=save_every, interrupts=interrupts,
+            callbacks=callbacks, save_every=save_every, interrupts=interrupts, workers=workers,
         )  # fmt: skip
 
     def run(self) -> None:
@@ -104,7 +107,7 @@ class Loop:
         if self.state.due:
             self._evaluate()
             self._judge()
-        feed = self.learner.feed(self.task, self.state.step + 1)
+        feed = self.learner.feed(self.task, self.state.step + 1, self.workers)
         try:
             self._began = self._saved = time.perf_counter()
             while self.state.step < self.config.steps and not self.state.ended:
@@ -139,7 +142,10 @@ class Loop:
         random = checkpoint.random_state(self.device)
         try:
             with self.interrupts.held(self._may_abort):
-                batch = next(batches).to(self.device)
+                asked = time.perf_counter()
+                batch = next(batches)
+                self._waited += time.perf_counter() - asked
+                batch = batch.to(self.device)
                 loss = self.learner.learn(batch, step)
         except NotFinite:
             raise
@@ -176,11 +182,12 @@ class Loop:
             tokens=self.state.tokens,
             seconds=round(self.state.seconds, 4),
             tokens_per_second=round(self._tokens / max(elapsed, 1e-9), 1),
+            waiting=round(min(1.0, self._waited / max(elapsed, 1e-9)), 4),
             penalties=self.learner.penalties(),
         )
         if self.metrics is not None:
             self.metrics.append(record.as_dict())
-        self._tokens, self._recorded = 0, self.state.seconds
+        self._tokens, self._waited, self._recorded = 0, 0.0, self.state.seconds
         self._total.zero_()
         threshold = self.config.stop.divergence * self.learner.guessing_loss
         high = self.state.high + 1 if loss > threshold else 0

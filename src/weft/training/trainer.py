@@ -41,6 +41,7 @@ from weft.training.learner import NotFinite
 from weft.training.loop import Diverged, Loop, check_splits
 from weft.training.model_folder import save_run_model
 from weft.training.supervision import in_program_tokens, model_config, task_of
+from weft.training.workers import worker_count
 
 SAVE_EVERY = 60.0
 TRACEBACK = "traceback.txt"
@@ -61,6 +62,7 @@ def train(
     device: str = "auto",
     callbacks: Sequence[Callback] = (),
     save_every: float = SAVE_EVERY,
+    workers: int | None = None,
 ) -> Result:
     """Train a model, resume an interrupted run, or return the result of a complete one.
 
@@ -71,6 +73,8 @@ def train(
         device: `cpu`, `cuda`, or `auto` for a GPU if there is one.
         callbacks: follow the run; see `weft.training.callbacks`.
         save_every: seconds between checkpoints.
+        workers: number of processes that make batches beside training; the run is the same for any
+            number. By default there are none, unless examples are slow to make and a GPU trains.
 
     Raises:
         Interrupted: a signal ended the run (Ctrl-C or SIGTERM); its last complete step is saved.
@@ -85,6 +89,9 @@ def train(
         learned = task_of(config) if task is None else in_program_tokens(config, task)
         check_memory(model_config(config, learned), where)  # fail before there is a folder
         check_splits(config, learned)
+        count = worker_count(workers, learned, on_gpu=where.type == "cuda")
+        if task is not None:  # a worker can make a task by its name only
+            count = 0
         with (
             joined(where) as group,
             locked(folder, group),
@@ -98,7 +105,7 @@ def train(
             callbacks = tuple(callbacks) if group.first else ()
             try:
                 result = _run(
-                    config, learned, folder, where, group, callbacks, save_every, interrupts
+                    config, learned, folder, where, group, callbacks, save_every, interrupts, count
                 )
             finally:
                 for callback in callbacks:
@@ -125,12 +132,13 @@ def _run(
     callbacks: Sequence[Callback],
     save_every: float,
     interrupts: Interrupts,
+    workers: int,
 ) -> Result:
     status, loop = "done", None
     try:
         loop = Loop.start(
             config, task, folder, device, group=group, callbacks=callbacks, save_every=save_every,
-            interrupts=interrupts,
+            interrupts=interrupts, workers=workers,
         )  # fmt: skip
         for callback in callbacks:
             callback.on_start(config, loop.learner.model.config, loop.state.step)

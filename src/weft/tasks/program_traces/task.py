@@ -80,6 +80,7 @@ class ProgramTraces(Task):
     name: ClassVar[str] = "program-traces"
     formats: ClassVar[tuple[Format, ...]] = ("lm",)
     mark: ClassVar[str] = "<trace>"
+    slow: ClassVar[bool] = True
     tier: Tier = "small"
     context: int = 0
     loss: Literal["trace", "all"] = "trace"

@@ -91,7 +91,7 @@ class TraceLearner(Learner):
         """The loss of the initial weights."""
         return self.initial_loss
 
-    def feed(self, task: Task, first: int) -> Generator[Any]:
+    def feed(self, task: Task, first: int, workers: int = 0) -> Generator[Any]:
         while True:
             yield DrawnBatch(self.config.batch)
 
