@@ -210,6 +210,37 @@ def test_running_a_program_needs_neither_torch_nor_numpy(folder: Path) -> None:
     assert not heavy & imported("ptg", "show", str(folder / "p.py"), *INPUT)
 
 
+TINY = ["steps=2", "batch=2", "evaluation.size=2", "evaluation.splits=train", "model.width=8"]
+TINY += ["model.heads=2", "model.hidden=8", "model.layers=1"]
+
+
+def test_the_model_of_a_run_writes_the_trace(folder: Path) -> None:
+    arguments = ["train", "program-traces", *TINY, "--quiet", "--runs", "runs", "--device", "cpu"]
+    assert execute(arguments, folder).code == 0
+    run = next(path.parent.name for path in folder.glob("runs/*/config.json"))
+    show = ["show", "--run", run, "--split", "longer-lists", "--example", "2"]
+    values = json.loads(ptg(folder, *show, "--json"))
+    assert values["right"] is False  # it has hardly been trained
+    assert values["first_error"]["expected"] in values["text"]
+    (folder / "square.py").write_text("def f(a):\n\ta = a * a\n\treturn\n")
+    refused = ptg(folder, "show", "square.py", "--input", "a=2", "--run", run, code=2)
+    assert "multiplication is switched off (square.py:2:6)" in refused
+    assert "no split 'nope'" in ptg(folder, "show", "--run", run, "--split", "nope", code=2)
+    other = ["train", "parity", *TINY, "--quiet", "--runs", "runs", "--device", "cpu"]
+    assert execute(other, folder).code == 0
+    run = next(
+        path.parent.name for path in folder.glob("runs/*/config.json") if run not in path.parts
+    )
+    assert "a run of the task 'parity'" in ptg(folder, "show", "--run", run, code=2)
+
+
+def test_a_line_that_never_ends_is_shown_in_part(folder: Path) -> None:
+    (folder / "long.txt").write_text("L2," * 1000)
+    text = ptg(folder, "show", "p.py", *INPUT, "--trace", "long.txt")
+    assert "..." in text
+    assert text.count("L2,") < 150
+
+
 # Alignment
 
 

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from weft.ptg.first_errors import FirstError
 
 TAB = "    "
+MAX_WRITTEN = 300
+"""Characters of a model's line that are shown, at most; an untrained model may never end a line."""
 SAME, FIRST, LATER = "", "bold red", "yellow"
 MARKS = {SAME: "", FIRST: "x", LATER: "~"}
 
@@ -97,7 +99,8 @@ def _marked(row: Row, style: str) -> Text:
     """The model's line; in the first that is wrong, the first wrong character is underlined."""
     if row.written is None:
         return Text("(missing)", style)
-    text = Text(row.written, style)
+    too_long = len(row.written) > MAX_WRITTEN
+    text = Text(f"{row.written[:MAX_WRITTEN]}..." if too_long else row.written, style)
     if row.first and row.expected is not None:
         pairs = zip(row.expected, row.written, strict=False)
         same = next((at for at, (a, b) in enumerate(pairs) if a != b), len(row.expected))
@@ -112,5 +115,4 @@ def verdict(error: FirstError | None) -> Text:
     where = f"step {error.step}"
     if error.line:
         where += f", line {error.line} ({error.kind})"
-    result = Text(f"first error: {error.category} at {where}, column {error.column + 1}", "bold")
-    return result
+    return Text(f"first error: {error.category} at {where}, column {error.column + 1}", "bold")
