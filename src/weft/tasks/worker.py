@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -40,7 +40,7 @@ def read_batch(file: BinaryIO) -> Batch | None:
     line = file.readline()
     if not line.endswith(b"\n"):
         return None
-    arrays = {}
+    arrays: dict[str, Any] = {}
     for name, (kind, shape) in json.loads(line).items():
         array = np.empty(shape, dtype=np.dtype(kind))
         if array.size and file.readinto(array.data.cast("B")) < array.nbytes:  # type: ignore[attr-defined]

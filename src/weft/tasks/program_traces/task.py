@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
@@ -41,6 +41,8 @@ LEAST_HELD_OUT = 0.01
 DRAWN = 4  # the random stream of `draw`, beside those of training, tests and validation
 WORD = 2**53
 PAD_TOKEN, START_TOKEN, END_TOKEN, TRACE_TOKEN = (bytes([t]) for t in (PAD, START, END, TRACE))
+Row: TypeAlias = Sequence[int] | Ints
+"""The tokens of a row of a batch, or of a part of it."""
 NUMBER = re.compile(r"\b[0-9]+\b")
 """A number in a program or a call; the 2 of `cnt_2` is part of a name."""
 
@@ -323,7 +325,7 @@ class ProgramTraces(Task):
 
     # Tokens and text
 
-    def decode(self, tokens: Sequence[int]) -> str:
+    def decode(self, tokens: Row) -> str:
         """The text of some tokens; special ones by their names."""
         return self.tokeniser.decode(int(token) for token in tokens)
 
@@ -338,21 +340,21 @@ class ProgramTraces(Task):
         text = program_text(program, self.form) + call_text(program, inputs, self.form)
         return [START, *self.tokeniser.encode(text), TRACE]
 
-    def program_of(self, tokens: Sequence[int]) -> tuple[str, dict[str, Any]]:
+    def program_of(self, tokens: Row) -> tuple[str, dict[str, Any]]:
         """The source, without labels, and the inputs of a row of tokens."""
         prompt, _ = self._parts(tokens)
         return self._read(self.decode(prompt))
 
-    def trace_of(self, tokens: Sequence[int]) -> str:
+    def trace_of(self, tokens: Row) -> str:
         """The text of the trace in a row of tokens; empty if it has none yet."""
         return self.decode(self._parts(tokens)[1])
 
-    def first_label(self, tokens: Sequence[int]) -> int:
+    def first_label(self, tokens: Row) -> int:
         """The label of the first line of the program in a row of tokens."""
         prompt, _ = self._parts(tokens)
         return int(self.decode(prompt[:8])[1:].split(" ")[0])
 
-    def _parts(self, tokens: Sequence[int]) -> tuple[bytes, bytes]:
+    def _parts(self, tokens: Row) -> tuple[bytes, bytes]:
         """The tokens of the program and the call, and those of the trace, without special ones."""
         try:
             row = bytes(tokens.tolist() if isinstance(tokens, np.ndarray) else tokens)
