@@ -19,11 +19,11 @@ from typing import TypeAlias
 
 from weft.errors import WeftError
 from weft.ptg import machine as codes
+from weft.ptg.compounds import Shape, Writer, simple_shape
 from weft.ptg.fragments import Fragments
 from weft.ptg.language import Language, Limits
 from weft.ptg.machine import Block, Instruction, Machine
 from weft.ptg.sizes import DEFAULT_WEIGHTS, Sizes, Weights, Window
-from weft.ptg.statements import Shape, Writer, simple_shape
 from weft.ptg.steering import BODY, FIXED, ROUND, Plan
 
 ATTEMPTS = 200
