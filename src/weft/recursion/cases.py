@@ -36,18 +36,23 @@ class CaseReader:
     def __init__(self, python: FunctionType, source: FunctionSource, scope: Scope) -> None:
         self.python, self.source, self.scope = python, source, scope
         self.node = source.node
+        self.name = source.node.name
         self.function: Function
 
     # What is wrong
 
     def error(self, node: ast.AST | None, what: str, remedy: str = "") -> WeftError:
         where = self.source.location(node if node is not None else self.node)
-        return WeftError(what, subject=self.python.__name__, where=where, remedy=remedy)
+        return WeftError(what, subject=self.name, where=where, remedy=remedy)
 
     # Names
 
-    def lookup(self, node: ast.expr) -> Any:
-        """What a name or dotted name stands for; None if nothing."""
+    def lookup(self, node: ast.expr, *, annotation: bool = False) -> Any:
+        """What a name or dotted name stands for; None if nothing.
+
+        Names in the body are looked up as Python does when it runs: in the enclosing functions, if
+        they have the name, else in the module. Annotations also see a local scope around them.
+        """
         parts: list[str] = []
         inner = node
         while isinstance(inner, ast.Attribute):
@@ -58,7 +63,7 @@ class CaseReader:
         for one in reversed(DEFINING):
             if one.name == inner.id and not parts and beside(self.python, one.python):
                 return one
-        for space in self.scope.spaces():
+        for space in self.scope.spaces(inner.id, annotation):
             if inner.id in space:
                 found = space[inner.id]
                 for part in reversed(parts):
@@ -77,7 +82,7 @@ class CaseReader:
                 written = ast.parse(node.value, mode="eval").body
             except SyntaxError:
                 written = node
-        found = self.lookup(written)
+        found = self.lookup(written, annotation=True)
         if isinstance(found, InductiveMeta) and found.is_constructor:
             raise self.error(
                 node,
@@ -102,6 +107,9 @@ class CaseReader:
             raise self.error(others[0], "it has another decorator", "Leave @recursive alone")
         if isinstance(self.node, ast.AsyncFunctionDef) or getattr(self.node, "type_params", []):
             raise self.error(None, "it is not a plain function")
+        outside = self.python.__qualname__.rpartition(".")[0]
+        if outside and not outside.endswith("<locals>"):
+            raise self.error(None, "it stands in a class", "Define it in a module or a function")
         names = [*given.posonlyargs, *given.args]
         if not names:
             raise self.error(None, "it has no parameter to recurse on")
@@ -113,7 +121,7 @@ class CaseReader:
         from weft.recursion.function import recursive
 
         target = node.func if isinstance(node, ast.Call) else node
-        return self.lookup(target) is recursive or (
+        return self.lookup(target, annotation=True) is recursive or (
             isinstance(target, ast.Attribute) and target.attr == "recursive"
         )
 
@@ -299,7 +307,7 @@ class CaseReader:
         name = ast.unparse(node.func)
         if isinstance(node.func, ast.Name) and node.func.id in bound:
             raise self.error(node, f"'{name}' is a variable here, not a function", "Rename it")
-        if name == self.python.__name__:
+        if name == self.name:
             return self.function
         found = self.lookup(node.func)
         if isinstance(found, InductiveMeta) and (found.is_constructor or is_alphabet(found)):

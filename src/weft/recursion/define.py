@@ -18,6 +18,7 @@ from weft.recursion.coverage import check_cases
 from weft.recursion.expressions import Apply, Expression, Variable
 from weft.recursion.function import Function, Scope
 from weft.recursion.inductive import seal
+from weft.recursion.notation import head_table
 from weft.recursion.termination import check_termination
 
 WAITING: list[Function] = []
@@ -30,7 +31,7 @@ def define_function(
     """The function whose equations are the cases of a Python function."""
     builder = CaseReader(python, source, scope)
     function = Function(
-        python.__name__,
+        source.node.name,
         builder.parameters(),
         builder.annotated(source.node.returns, "its result"),
         doc=(ast.get_docstring(source.node) or ""),
@@ -82,6 +83,7 @@ def complete(function: Function) -> None:
         _derive(function, done)
         for one in done:
             check_termination(one)
+            _check_tokens(one)
     except NotYetDefined:
         for one in done:
             one._equations = ()
@@ -91,6 +93,22 @@ def complete(function: Function) -> None:
             one._equations, one._failure = (), error
         function._failure = error
         raise
+
+
+def _check_tokens(function: Function) -> None:
+    """Raise if terms with calls could not be read: two heads have the same token."""
+    tokens: dict[str, Function] = {}
+    for one in function.functions:
+        other = tokens.setdefault(one.token, one)
+        what = f"its calls are written '{one.token}', as "
+        if other is not one:
+            what += f"are those of another function '{other.name}' that is called"
+        elif one.token in head_table(one.result):
+            what += f"is a constructor of {one.result.__name__}"
+        else:
+            continue
+        remedy = 'Choose another token: @recursive(token="...")'
+        raise WeftError(what, subject=one.name, where=one.where, remedy=remedy)
 
 
 def _derive(function: Function, done: list[Function]) -> None:

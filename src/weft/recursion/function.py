@@ -209,7 +209,7 @@ class Function:
     def __call__(self, *arguments: Any) -> Any:
         """The value by plain Python: the function as it is written. Its depth is Python's."""
         self.check_arguments(arguments)
-        if self.python is None:
+        if not self.equations or self.python is None:
             return self.evaluate(*arguments)
         try:
             return self.python(*arguments)
@@ -280,10 +280,14 @@ class Scope:
     function: FunctionType
     frame: Mapping[str, Any]
 
-    def spaces(self) -> Iterator[Mapping[str, Any]]:
-        """The namespaces, innermost first."""
-        yield free_variables(self.function)
-        yield self.frame
+    def spaces(self, name: str, annotation: bool) -> Iterator[Mapping[str, Any]]:
+        """The namespaces that may have a name, innermost first."""
+        if name in self.function.__code__.co_freevars:
+            yield free_variables(self.function)
+            if not annotation:
+                return
+        if annotation:
+            yield self.frame
         yield self.function.__globals__
 
 
