@@ -30,7 +30,7 @@ def explain_command(
             "--inputs",
             min=1,
             max=MAX_INPUTS,
-            help="Of arithmetic: how many questions hypotheses are compared on.",
+            help="Of arithmetic and recursion: how many questions hypotheses are compared on.",
         ),
     ] = 2000,
     limit: Annotated[
@@ -54,7 +54,12 @@ def explain_command(
     computes. Hypotheses compete: the operation on all digits, on the last n or fewer, a residue, a
     copy of an operand, a constant. Each is fitted on one half of the questions, and compared with
     the model's outputs, right or wrong, on the other. Changing single digits shows which of them
-    each output digit depends on. Other runs have no explanation yet.
+    each output digit depends on.
+
+    For a run trained on the answers of a recursion task, it is the abstract state machine that
+    agrees with most outputs, the share of the model's failures that the machine predicts exactly,
+    and what interventions on tokens, attention heads and positions change. Other runs have no
+    explanation yet.
 
     Examples:
 

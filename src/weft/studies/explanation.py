@@ -8,6 +8,9 @@
   (`weft.theory.extraction.weight_distance`).
 - A run from the answers of an arithmetic task is explained by hypotheses about the function that it
   computes, and by interventions on single digits (`weft.studies.arithmetic.explanation`).
+- A run from the answers of a recursion task is explained by abstract state machines that predict
+  its outputs, and by interventions on tokens, attention heads and positions
+  (`weft.studies.recursion.explanation`).
 """
 
 from __future__ import annotations
@@ -24,6 +27,7 @@ from weft.interpreter.states import StateSet
 from weft.interpreter.trace import plain
 from weft.language.program import Program
 from weft.studies.arithmetic.explanation import arithmetic_task, explain_arithmetic
+from weft.studies.recursion.explanation import explain_recursion, recursion_task
 from weft.theory.extraction.weight_distance import WITHIN, Distance, UnitDistance, distance
 from weft.theory.optimum.reconstruction import require_categorical
 from weft.training.program_task import ProgramTask
@@ -57,7 +61,7 @@ class Options:
 
     Attributes:
         tolerance: of rules: how far numbers in the weights may be from the values they are read as.
-        inputs: of arithmetic: how many questions hypotheses are compared on.
+        inputs: of arithmetic and recursion: how many questions hypotheses are compared on.
     """
 
     tolerance: float = 0.1
@@ -87,7 +91,7 @@ def explain(run: Run, *, tolerance: float = 0.1, inputs: int = 2000) -> Explanat
     Args:
         run: a run with weights; of an arithmetic task, it must be finished.
         tolerance: of rules: how far numbers in the weights may be from the values they are read as.
-        inputs: of arithmetic: how many questions hypotheses are compared on.
+        inputs: of arithmetic and recursion: how many questions hypotheses are compared on.
     """
     for explainer in EXPLAINERS:
         if explainer.applies(run):
@@ -305,6 +309,12 @@ EXPLAINERS = [
         command="weft train addition",
         applies=lambda run: arithmetic_task(run) is not None,
         explain=lambda run, options: explain_arithmetic(run, inputs=options.inputs),
+    ),
+    Explainer(
+        explains="runs trained on the answers of a recursion task",
+        command="weft train recursion",
+        applies=lambda run: recursion_task(run) is not None,
+        explain=lambda run, options: explain_recursion(run, inputs=options.inputs),
     ),
 ]
 """All methods; `explain` takes the first that applies."""

@@ -12,6 +12,7 @@ from weft.studies.recursion.explanation_heads import (
     Head,
     Score,
     activation,
+    parts_of,
     weights_of,
 )
 from weft.studies.recursion.explanation_replacement import draw_dependence
@@ -50,42 +51,54 @@ def draw_effects(effects: list[Effect]) -> Figure:
 
     from weft.studies.plotting import SHADES, style
 
-    heads = list(dict.fromkeys(each.head for each in effects))
-    changes = list(dict.fromkeys(each.change for each in effects))
-    changes.sort(key=lambda name: (not name.startswith("without"), "own" in name))
-    parts = list(dict.fromkeys(part for each in effects for part in each.flips))
-    found = {(each.head, each.change): each for each in effects}
+    stacks = list(dict.fromkeys(each.head.stack for each in effects))
+    parts = parts_of(effects)
+    rows = [len({each.head for each in effects if each.head.stack == stack}) for stack in stacks]
     with style():
-        size = (max(6.8, 1.0 * len(changes) + 1.8), 0.17 * len(heads) + 1.6)
-        figure = NewFigure(figsize=size, layout="constrained")
-        panels = figure.subplots(1, len(changes), squeeze=False, sharey=True)[0]
+        figure = NewFigure(
+            figsize=(7.2, 0.17 * sum(rows) + 1.05 * len(stacks) + 0.4), layout="constrained"
+        )
+        grid = figure.subplots(len(stacks), 1, squeeze=False, height_ratios=rows)[:, 0]
         shades = ListedColormap(SHADES)
         shades.set_bad("white")
-        for panel, change in zip(panels, changes, strict=True):
-            values = np.full((len(heads), len(parts)), np.nan)
-            for row, head in enumerate(heads):
-                effect = found.get((head, change))
-                for column, part in enumerate(parts):
-                    if effect is not None and part in effect.flips:
-                        values[row, column] = effect.flips[part].share
-            image = panel.pcolormesh(
-                values, cmap=shades, vmin=0, vmax=1, edgecolors="white", linewidth=0.4
-            )
-            panel.grid(visible=False)
-            panel.invert_yaxis()
-            panel.set_title(change.replace("without ", "without\n").replace("own ", "own "))
-            panel.set_xticks([at + 0.5 for at in range(len(parts))], parts, rotation=90, fontsize=8)
-            panel.set_yticks(
-                [at + 0.5 for at in range(len(heads))], [head.name for head in heads], fontsize=7
-            )
-            _separate_stacks(panel, heads)
-        panels[0].set_ylabel("head")
-        figure.supxlabel("part of the output (white: no such key)", fontsize=10)
-        bar = figure.colorbar(image, ax=list(panels), shrink=0.8, pad=0.02)
+        for panel, stack in zip(grid, stacks, strict=True):
+            mine = [each for each in effects if each.head.stack == stack]
+            image = _draw_stack(panel, mine, parts, shades)
+            kind = "" if stack == "cross" else "self-"
+            panel.set_ylabel(f"{stack}\n{kind}attention", fontsize=9)
+        figure.supxlabel("part of the output, by knock-out", fontsize=10)
+        bar = figure.colorbar(image, ax=list(grid), shrink=0.6, pad=0.02)
         bar.set_ticks([0, 0.5, 1], labels=["0", "50", "100"])
         bar.set_label("inputs on which it changes (%)")
         bar.outline.set_visible(False)
     return figure
+
+
+def _draw_stack(panel: Axes, effects: list[Effect], parts: list[str], shades: Any) -> Any:
+    """The effects of the heads of a stack: heads down, parts of the output by knock-out across."""
+    heads = list(dict.fromkeys(each.head for each in effects))
+    changes = list(dict.fromkeys(each.change for each in effects))
+    width = len(parts)
+    values = np.full((len(heads), width * len(changes)), np.nan)
+    for each in effects:
+        column = width * changes.index(each.change)
+        for part, share in each.flips.items():
+            values[heads.index(each.head), column + parts.index(part)] = share.share
+    image = panel.pcolormesh(values, cmap=shades, vmin=0, vmax=1, edgecolors="white", linewidth=0.4)
+    panel.grid(visible=False)
+    panel.set_ylim(len(heads), 0)
+    for number, change in enumerate(changes):
+        panel.text(
+            width * (number + 0.5), -0.25, change.replace("without ", "without\n"),
+            ha="center", va="bottom", fontsize=7.5,
+        )  # fmt: skip
+        if number:
+            panel.axvline(width * number, color="black", linewidth=0.9)
+    columns = [at + 0.5 for at in range(values.shape[1])]
+    panel.set_xticks(columns, parts * len(changes), rotation=90, fontsize=7)
+    names = [f"{head.layer}.{head.head}" for head in heads]
+    panel.set_yticks([at + 0.5 for at in range(len(heads))], names, fontsize=7)
+    return image
 
 
 def _separate_stacks(panel: Axes, heads: list[Head]) -> None:
@@ -115,7 +128,7 @@ def draw_scores(scores: list[Score], chosen: list[Head]) -> Figure:
                 height = places[each.head] + 0.5 + 0.24 * (number - (len(targets) - 1) / 2)
                 low, high = each.excess - each.error, each.excess + each.error
                 panel.plot([low, high], [height, height], color=look.colour, linewidth=1.0)
-                filled = look.colour if each.head in chosen else "white"
+                filled = look.colour if each.head in chosen and each.above else "white"
                 panel.plot(
                     [each.excess], [height], color=look.colour, marker=look.marker,
                     markersize=3.6, markerfacecolor=filled, linestyle="none",
@@ -171,12 +184,12 @@ def draw_attention_maps(found: RecursionExplanation) -> Figure | None:
             values = weights[activation(asked, head.stack, head.layer)][0, head.head]
             _draw_map(panel, values.tolist(), queries, keys, SHADES, shade_of)
             star = " *" if head in attention.recursion_heads else ""
-            panel.set_title(head.name + star, pad=10)
+            panel.set_title(head.name + star, pad=16)
         for panel in grid[len(heads) :]:
             panel.set_visible(False)
         figure.subplots_adjust(
-            left=0.07, right=0.98, top=1 - 0.45 / figure.get_figheight(),
-            bottom=0.85 / figure.get_figheight(), wspace=0.3, hspace=0.42,
+            left=0.07, right=0.98, top=1 - 0.5 / figure.get_figheight(),
+            bottom=0.75 / figure.get_figheight(), wspace=0.25, hspace=0.34,
         )  # fmt: skip
         add_attention_legend(figure)
     return figure

@@ -96,6 +96,13 @@ class Effect:
         return {"head": self.head.name, "change": self.change, "flips": flips}
 
 
+def parts_of(effects: Sequence[Effect]) -> list[str]:
+    """The parts of the output that effects are on, in a fixed order, the end last."""
+    known = dict.fromkeys(part for each in effects for part in each.flips)
+    first = [part for part in ("copy", "flip", "run", "down", "up") if part in known]
+    return sorted(known, key=lambda part: (part == END, first.index(part) if part in first else 9))
+
+
 @dataclass(frozen=True)
 class Score:
     """The recursion score of a head.

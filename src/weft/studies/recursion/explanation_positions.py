@@ -119,8 +119,10 @@ def _input(
     if not counted.any():
         return 0, 0, 0
     given = _tensor(asked, positions)
-    arguments = {"source_positions": given} if separate else {"positions": given}
-    after = asked.predictions(laid, **arguments)
+    if separate:
+        after = asked.predictions(laid, source_positions=given)
+    else:
+        after = asked.predictions(laid, positions=given)
     made = _at_places(laid, after, words.shape[1])
     own = _at_places(laid, np.maximum(batch.targets, 0), words.shape[1])
     counted &= own == words  # where the model copies

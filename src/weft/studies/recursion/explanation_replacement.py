@@ -195,7 +195,7 @@ def draw_dependence(mine: Dependence, its: Dependence, name: str) -> Figure:
             panel.set_title("\n".join(wrap(title, 30)))
             panel.grid(visible=False)
             panel.set_aspect("equal")
-            panel.invert_yaxis()
+            panel.set_ylim(height, 0)
             columns = range(0, each.length, 1 if each.length <= 10 else 2)
             panel.set_xticks([at + 0.5 for at in columns], [str(at + 1) for at in columns])
             rows = range(0, height, 1 if height <= 10 else 2)

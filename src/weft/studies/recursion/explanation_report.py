@@ -12,6 +12,7 @@ from typing import Any
 
 from weft.statistics import Share
 from weft.studies.recursion.explanation import REMAINDER, RecursionExplanation
+from weft.studies.recursion.explanation_heads import parts_of
 from weft.studies.recursion.explanation_ranking import Support
 from weft.theory.recursion import StateMachine
 from weft.theory.recursion.state_machines import Word
@@ -199,7 +200,7 @@ def head_table(found: RecursionExplanation) -> Table:
     """Each head: its recursion scores, and its largest effect on each part of the output."""
     attention = found.attention
     assert attention is not None
-    parts = list(dict.fromkeys(part for each in attention.effects for part in each.flips))
+    parts = parts_of(attention.effects)
     scores = {(each.head, each.target): each for each in attention.scores}
     targets = list(dict.fromkeys(each.target for each in attention.scores))
     rows = []
