@@ -141,6 +141,7 @@ BASES: dict[str, list[str]] = {
     "crasp positions": ["counting"],
     "ptg run": ["double.trace", "--input", "a=3, lst_a=[0,9]"],
     "ptg show": ["double.trace", "--input", "a=3, lst_a=[0,9]", "--trace", "written"],
+    "ptg sample": ["tier=nano", "--size", "2"],
     "regulariser": ["counting"],
     "predict": ["(aa)*", "--seconds", "1"],
     "reduce": ["successor", "XO X1 01"],

@@ -43,7 +43,7 @@ def symbols_of(
 
     Example:
         >>> len(symbols_of()), len(symbols_of(level="characters"))
-        (116, 53)
+        (116, 54)
     """
     counters = COUNTERS[: language.depth]
     indents = tuple(" " + "\t" * number for number in range(1, language.depth + 2))

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
+from weft.errors import WeftError
 from weft.ptg.examples import AXES, Accepts, Example
 from weft.ptg.inputs import read_inputs
 from weft.ptg.interpreter import run
@@ -38,6 +39,7 @@ PROGRAMS = 100
 INPUTS = 50
 """Number of inputs of each of them."""
 LEAST_HELD_OUT = 0.01
+LARGEST_CONTEXT = 65_536
 DRAWN = 4  # the random stream of `draw`, beside those of training, tests and validation
 WORD = 2**53
 PAD_TOKEN, START_TOKEN, END_TOKEN, TRACE_TOKEN = (bytes([t]) for t in (PAD, START, END, TRACE))
@@ -61,7 +63,8 @@ class ProgramTraces(Task):
 
     Attributes:
         tier: `small`, examples of up to 1,024 tokens, or `paper`, 4,096.
-        context: the largest number of tokens of an example; 0 for that of the tier.
+        context: the largest number of tokens of an example; 0 for that of the tier, twice as many
+            with `step_index`, four times as many of `characters`.
         loss: what is trained on: the `trace`, or `all` tokens. Tests are always on the trace.
         answer: write the final state instead of the trace.
         step_index: start every line of the trace with its number.
@@ -105,11 +108,14 @@ class ProgramTraces(Task):
         if not LEAST_HELD_OUT <= self.held_out <= 1 - LEAST_HELD_OUT:
             remedy = f"Give a share between {LEAST_HELD_OUT} and {1 - LEAST_HELD_OUT}"
             raise self.error(f"held_out is {self.held_out:g}", remedy)
-        if self.context < 0:
-            raise self.error(f"context is {self.context}", "Give a number of tokens, or 0")
+        if not 0 <= self.context <= LARGEST_CONTEXT:
+            remedy = f"Give a number of tokens up to {LARGEST_CONTEXT:,}, or 0 for that of the tier"
+            raise self.error(f"context is {self.context:,}", remedy)
         if not self.context:
-            object.__setattr__(self, "context", TIERS[self.tier].context)
+            factor = (4 if self.level == "characters" else 1) * (2 if self.step_index else 1)
+            object.__setattr__(self, "context", factor * TIERS[self.tier].context)
         self._check_tokens()
+        self._check_room()
 
     def _check_tokens(self) -> None:
         """Refuse splits with tokens that training never has."""
@@ -122,6 +128,15 @@ class ProgramTraces(Task):
         if unknown := trained - set(self.symbols):
             what = f"training has tokens without a number: {', '.join(map(repr, sorted(unknown)))}"
             raise self.error(what, "Report this as a bug of Weft")
+
+    def _check_room(self) -> None:
+        """Refuse a context that an example of some split does not fit."""
+        for split in self.plans:
+            try:
+                self._sampler(split).draw((DRAWN, _code(split)), _any)
+            except WeftError as error:
+                what = f"the split '{split}' cannot be drawn: {error.what}"
+                raise self.error(what, error.remedy) from None
 
     # What follows from the parameters
 
