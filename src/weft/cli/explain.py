@@ -33,6 +33,14 @@ def explain_command(
             help="Of arithmetic and recursion: how many questions hypotheses are compared on.",
         ),
     ] = 2000,
+    beside: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--beside",
+            metavar="RUN",
+            help="Of program traces: a run whose heads are shown beside; may be repeated.",
+        ),
+    ] = None,
     limit: Annotated[
         int, count_option("--limit", "How many rules of a kind, or rows of a table, to print.", 0)
     ] = 100,
@@ -58,8 +66,12 @@ def explain_command(
 
     For a run trained on the answers of a recursion task, it is the abstract state machine that
     agrees with most outputs, the share of the model's failures that the machine predicts exactly,
-    and what interventions on tokens, attention heads and positions change. Other runs have no
-    explanation yet.
+    and what interventions on tokens, attention heads and positions change.
+
+    For a run on program traces, these are its first errors by category and statement, how likely
+    each step goes wrong, the model without its ALiBi or its NoPE heads if it has both, and how much
+    attention each head gives to the program, the call, the trace, and the tokens that a value
+    needs. Other runs have no explanation yet.
 
     Examples:
 
@@ -69,6 +81,8 @@ def explain_command(
 
       weft explain 3f2a --inputs 4000 --out explanation
 
+      weft explain 3f2a --beside 77c1 --beside 01be --out explanation
+
       weft explain 3f2a --json
     """
     from weft.studies import explain
@@ -76,7 +90,9 @@ def explain_command(
 
     if out is not None:
         output_folder(out, option="--out")
-    explanation = explain(RunStore(runs).find(run), tolerance=tolerance, inputs=inputs)
+    store = RunStore(runs)
+    others = [store.find(name) for name in beside or []]
+    explanation = explain(store.find(run), tolerance=tolerance, inputs=inputs, beside=others)
     if out is not None:
         explanation.write(out)
     if json:

@@ -2,6 +2,7 @@
 
 arithmetic     which digits and moduli carry over, predicted and measured
 length         length generalisation beside the predictions of C-RASP
+ptg            program traces: which mechanism survives longer executions
 experiment     studies whose results are more than the accuracies of runs
 study          a paper's table as a grid of runs, with our results beside the paper's
 verdict        what a program expresses, what theory predicts and what training learned
@@ -23,6 +24,7 @@ from weft.studies.length.inference import INFERENCE
 from weft.studies.length.position_terms import POSITION_TERMS
 from weft.studies.length.variations import CRASP_ENCODINGS, CRASP_OFFSETS, CRASP_PENALTY
 from weft.studies.parity import PARITY
+from weft.studies.ptg.study import PROGRAM_TRACES
 from weft.studies.scan import SCAN
 from weft.studies.study import Picture, Row, Scale, Study
 from weft.studies.verdicts.stages import Stage
@@ -38,7 +40,10 @@ LENGTH_STUDIES = (
 )
 """Studies of length generalisation, whose reports are made from records."""
 STUDIES = {study_.name: study_ for study_ in (PARITY, SCAN, *LENGTH_STUDIES)}
-RECORDED: dict[str, RecordedExperiment] = {ARITHMETIC.name: ARITHMETIC}
+RECORDED: dict[str, RecordedExperiment] = {
+    ARITHMETIC.name: ARITHMETIC,
+    PROGRAM_TRACES.name: PROGRAM_TRACES,
+}
 """Experiments that can report the records of other machines."""
 EXPERIMENTS: dict[str, Experiment] = {
     POSITION_TERMS.name: POSITION_TERMS,

@@ -8,6 +8,8 @@
   (`weft.theory.extraction.weight_distance`).
 - A run from the answers of an arithmetic task is explained by hypotheses about the function that it
   computes, and by interventions on single digits (`weft.studies.arithmetic.explanation`).
+- A run on program traces is explained by its first errors, its hazards and what its heads attend to
+  (`weft.studies.ptg.explanation`).
 - A run from the answers of a recursion task is explained by abstract state machines that predict
   its outputs, and by interventions on tokens, attention heads and positions
   (`weft.studies.recursion.explanation`).
@@ -27,6 +29,7 @@ from weft.interpreter.states import StateSet
 from weft.interpreter.trace import plain
 from weft.language.program import Program
 from weft.studies.arithmetic.explanation import arithmetic_task, explain_arithmetic
+from weft.studies.ptg.explanation import explain_traces, is_trace_run
 from weft.studies.recursion.explanation import explain_recursion, recursion_task
 from weft.theory.extraction.weight_distance import WITHIN, Distance, UnitDistance, distance
 from weft.theory.optimum.reconstruction import require_categorical
@@ -62,10 +65,12 @@ class Options:
     Attributes:
         tolerance: of rules: how far numbers in the weights may be from the values they are read as.
         inputs: of arithmetic and recursion: how many questions hypotheses are compared on.
+        beside: of program traces: further runs, whose heads are shown beside its own.
     """
 
     tolerance: float = 0.1
     inputs: int = 2000
+    beside: tuple[Run, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -85,17 +90,20 @@ class Explainer:
     explain: Callable[[Run, Options], Explanation]
 
 
-def explain(run: Run, *, tolerance: float = 0.1, inputs: int = 2000) -> Explanation:
+def explain(
+    run: Run, *, tolerance: float = 0.1, inputs: int = 2000, beside: Sequence[Run] = ()
+) -> Explanation:
     """Explain what the model of a run has learned, by the first method that applies to it.
 
     Args:
         run: a run with weights; of an arithmetic task, it must be finished.
         tolerance: of rules: how far numbers in the weights may be from the values they are read as.
         inputs: of arithmetic and recursion: how many questions hypotheses are compared on.
+        beside: of program traces: further runs, whose heads are shown beside its own.
     """
     for explainer in EXPLAINERS:
         if explainer.applies(run):
-            return explainer.explain(run, Options(tolerance, inputs))
+            return explainer.explain(run, Options(tolerance, inputs, tuple(beside)))
     known = "; ".join(explainer.explains for explainer in EXPLAINERS)
     raise WeftError(
         f"there is no explanation yet for the run {run.name}, which trained {run.config.task} from "
@@ -309,6 +317,12 @@ EXPLAINERS = [
         command="weft train addition",
         applies=lambda run: arithmetic_task(run) is not None,
         explain=lambda run, options: explain_arithmetic(run, inputs=options.inputs),
+    ),
+    Explainer(
+        explains="runs trained on program traces",
+        command="weft train program-traces",
+        applies=is_trace_run,
+        explain=lambda run, options: explain_traces(run, beside=options.beside),
     ),
     Explainer(
         explains="runs trained on the answers of a recursion task",
