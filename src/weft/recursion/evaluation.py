@@ -33,7 +33,11 @@ def evaluate(function: Function, *arguments: Any, max_steps: int | None = None) 
         WeftError: if the arguments have the wrong types, or after `max_steps` equations.
     """
     function.check_arguments(arguments)
-    return compiled(function).value(arguments, max_steps)
+    limit = MAX_STEPS if max_steps is None else max_steps
+    try:
+        return compiled(function).value(arguments, limit)
+    except OutOfSteps:
+        raise too_long(function, limit) from None
 
 
 def equations_applied(function: Function, *arguments: Any, max_steps: int | None = None) -> int:
@@ -45,10 +49,8 @@ def equations_applied(function: Function, *arguments: Any, max_steps: int | None
         >>> equations_applied(definition("successor"), X1(X1(One())))
         3
     """
-    function.check_arguments(arguments)
-    program = compiled(function)
-    program.value(arguments, max_steps)
-    return program.applied
+    evaluate(function, *arguments, max_steps=max_steps)
+    return compiled(function).applied
 
 
 def recursion_depth(function: Function, *arguments: Any, max_steps: int | None = None) -> int:
@@ -90,7 +92,20 @@ def measure(function: Function, *arguments: Any, max_steps: int | None = None) -
         Measure(value=XO(XO(XO(01))), depth=2, equations=3)
     """
     function.check_arguments(arguments)
-    return compiled(function).measure(arguments, max_steps)
+    limit = MAX_STEPS if max_steps is None else max_steps
+    try:
+        return compiled(function).measure(arguments, limit)
+    except OutOfSteps:
+        raise too_long(function, limit) from None
+
+
+def too_long(function: Function, limit: int) -> WeftError:
+    """The error about an evaluation with too many steps."""
+    return WeftError(
+        f"its evaluation takes more than {limit:,} steps",
+        subject=function.name,
+        remedy="Give a smaller term, or more steps (max_steps)",
+    )
 
 
 def compiled(function: Function) -> CompiledFunction:
@@ -116,45 +131,32 @@ class CompiledFunction:
         self._measured: Callable[..., Any] | None = None
         self._generators: Callable[..., Any] | None = None
 
-    def value(self, arguments: tuple[Any, ...], max_steps: int | None = None) -> Any:
-        """The value for arguments of the right types."""
-        return self._run(self._direct, arguments, max_steps)
+    def value(self, arguments: tuple[Any, ...], limit: int) -> Any:
+        """The value for arguments of the right types; raises OutOfSteps after `limit` equations."""
+        return self._run(self._direct, arguments, limit)
 
-    def measure(self, arguments: tuple[Any, ...], max_steps: int | None = None) -> Measure:
+    def measure(self, arguments: tuple[Any, ...], limit: int) -> Measure:
         """The value, the depth and the number of equations."""
         if self._measured is None:
             self._measured = compile_evaluation(self.function, self._fuel, counted=True)
-        value = self._run(self._measured, arguments, max_steps)
+        value = self._run(self._measured, arguments, limit)
         return Measure(value, self._fuel[2] - 1, self.applied)
 
-    def _run(
-        self, code: Callable[..., Any], arguments: tuple[Any, ...], max_steps: int | None
-    ) -> Any:
+    def _run(self, code: Callable[..., Any], arguments: tuple[Any, ...], limit: int) -> Any:
         """The value by one form, or by generators where Python's recursion ends it."""
-        limit = MAX_STEPS if max_steps is None else max_steps
         fuel = self._fuel
         fuel[:] = (limit, 0, 0)
         try:
-            try:
-                result = code(*arguments)
-            except RecursionError:
-                if self._generators is None:
-                    self._generators = compile_evaluation(
-                        self.function, fuel, counted=True, generators=True
-                    )
-                fuel[:] = (limit, 0, 0)
-                result = run_generators(self._generators(*arguments))
-        except OutOfSteps:
-            raise self._too_long(limit) from None
+            result = code(*arguments)
+        except RecursionError:
+            if self._generators is None:
+                self._generators = compile_evaluation(
+                    self.function, fuel, counted=True, generators=True
+                )
+            fuel[:] = (limit, 0, 0)
+            result = run_generators(self._generators(*arguments))
         self.applied = limit - fuel[0]
         return result
-
-    def _too_long(self, limit: int) -> WeftError:
-        return WeftError(
-            f"its evaluation takes more than {limit:,} steps",
-            subject=self.function.name,
-            remedy="Give a smaller term, or more steps (max_steps)",
-        )
 
 
 def run_generators(start: Any) -> Any:

@@ -575,8 +575,8 @@ class Reader:
     def _term(self, kind: InductiveMeta) -> Any:
         """A term within another, or at the outside in styles that bracket it."""
         style = self.notation.style
-        if is_alphabet(kind):
-            return self._head(kind)
+        if is_alphabet(kind) and self._next() != "(":
+            return (yield self._arguments(self._head(kind)))
         if style == "flat":
             if list_constructors(kind):
                 self._expect("[")
@@ -630,9 +630,6 @@ class Reader:
 
     def _content(self, kind: InductiveMeta) -> Any:
         """A term in style bracket, without the brackets around it."""
-        yield from ()
-        if is_alphabet(kind):
-            return self._head(kind)
         if _droppable(kind) and not self._calls(kind):
             if self._next() in ("", ")"):
                 return made(_nullary(kind), ())

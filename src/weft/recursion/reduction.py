@@ -24,8 +24,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from weft.errors import WeftError
-from weft.recursion.codegen import compile_contraction
-from weft.recursion.evaluation import MAX_STEPS, compiled, run_generators
+from weft.recursion.codegen import OutOfSteps, compile_contraction
+from weft.recursion.evaluation import MAX_STEPS, compiled, run_generators, too_long
 from weft.recursion.expressions import (
     Build,
     Call,
@@ -268,7 +268,7 @@ def normal_form(term: Term, *, max_steps: int | None = None) -> Any:
         >>> normal_form(definition("successor").call(X1(X1(One()))))
         XO(XO(XO(01)))
     """
-    left = MAX_STEPS if max_steps is None else max_steps
+    limit = left = MAX_STEPS if max_steps is None else max_steps
 
     def value(term: Any) -> Any:
         nonlocal left
@@ -278,7 +278,10 @@ def normal_form(term: Term, *, max_steps: int | None = None) -> Any:
         if isinstance(term, Open):
             return build(term[0], arguments)
         program = compiled(term[0])
-        result = program.value(tuple(arguments), left)
+        try:
+            result = program.value(tuple(arguments), left)
+        except OutOfSteps:
+            raise too_long(term[0], limit) from None
         left -= program.applied
         return result
 
