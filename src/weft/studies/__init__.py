@@ -3,6 +3,7 @@
 arithmetic     which digits and moduli carry over, predicted and measured
 length         length generalisation beside the predictions of C-RASP
 ptg            program traces: which mechanism survives longer executions
+recursion      what is learned of structural recursion, and by which supervision
 experiment     studies whose results are more than the accuracies of runs
 study          a paper's table as a grid of runs, with our results beside the paper's
 verdict        what a program expresses, what theory predicts and what training learned
@@ -25,6 +26,7 @@ from weft.studies.length.position_terms import POSITION_TERMS
 from weft.studies.length.variations import CRASP_ENCODINGS, CRASP_OFFSETS, CRASP_PENALTY
 from weft.studies.parity import PARITY
 from weft.studies.ptg.study import PROGRAM_TRACES
+from weft.studies.recursion.study import RECURSION
 from weft.studies.scan import SCAN
 from weft.studies.study import Picture, Row, Scale, Study
 from weft.studies.verdicts.stages import Stage
@@ -43,6 +45,7 @@ STUDIES = {study_.name: study_ for study_ in (PARITY, SCAN, *LENGTH_STUDIES)}
 RECORDED: dict[str, RecordedExperiment] = {
     ARITHMETIC.name: ARITHMETIC,
     PROGRAM_TRACES.name: PROGRAM_TRACES,
+    RECURSION.name: RECURSION,
 }
 """Experiments that can report the records of other machines."""
 EXPERIMENTS: dict[str, Experiment] = {

@@ -9,4 +9,9 @@ explanation_heads        knock-outs of attention heads, and recursion scores
 explanation_positions    interventions on positions
 explanation_figures      figures of these
 explanation_report       all of it as text, values and a page
+
+study                    `weft study recursion`: what is learned, and by which supervision
+rows                     its rows and scales, as settings of runs
+records                  its results, run by run, in one file
+report, figure           its tables and figures
 """

@@ -94,6 +94,13 @@ class Setting:
         return self.function == "successor"
 
     @property
+    def kind(self) -> str:
+        """What its inputs are: numbers, expressions or other terms."""
+        if self.is_successor:
+            return "numbers"
+        return "expressions" if self.function == "evaluate" else "terms"
+
+    @property
     def program(self) -> str:
         """The program whose traces it learns from."""
         if self.is_successor:
@@ -105,7 +112,7 @@ class Setting:
         found: dict[str, Any] = {
             "parameters.definition": self.function,
             "parameters.order": self.order,
-            **SIZES[scale]["numbers" if self.is_successor else "terms"],
+            **SIZES[scale][self.kind],
         }
         if not self.is_successor and self.function != "evaluate":
             found["parameters.notation"] = "flat"
@@ -196,18 +203,22 @@ SIZES: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
         "numbers": {"parameters.length": 8, "parameters.longer": 12},
         "terms": {"parameters.shortest": 1, "parameters.length": 3, "parameters.longer": 4,
                   "parameters.pool": 1024},
+        "expressions": {"parameters.length": 5, "parameters.longer": 7, "parameters.pool": 1024},
     },
     "tiny": {
         "numbers": {"parameters.length": 12, "parameters.longer": 24},
         "terms": {"parameters.shortest": 1, "parameters.length": 5, "parameters.longer": 8},
+        "expressions": {"parameters.length": 7, "parameters.longer": 11},
     },
     "small": {
         "numbers": {"parameters.length": 20, "parameters.longer": 40},
         "terms": {"parameters.shortest": 1, "parameters.length": 10, "parameters.longer": 16},
+        "expressions": {"parameters.length": 11, "parameters.longer": 15},
     },
     "full": {
         "numbers": {"parameters.length": 20, "parameters.longer": 40},
         "terms": {"parameters.shortest": 1, "parameters.length": 10, "parameters.longer": 16},
+        "expressions": {"parameters.length": 11, "parameters.longer": 15},
     },
 }  # fmt: skip
 """By scale, the sizes of binary numbers in constructors, and of trees, lists and expressions."""

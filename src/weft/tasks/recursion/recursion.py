@@ -69,7 +69,8 @@ class Recursion(Task):
     name: ClassVar[str] = "recursion"
     format: Format = "seq2seq"
     formats: ClassVar[tuple[Format, ...]] = ("seq2seq", "lm", "tag")
-    programs: ClassVar[tuple[str, ...]] = ("successor", "tree-traversal")
+    programs: ClassVar[tuple[str, ...]] = ("successor", "tree-walk", "tree-traversal")
+    rounds: ClassVar[int] = 16
     definition: str = "successor"
     part: Part = "evaluate"
     unroll: int = 1
