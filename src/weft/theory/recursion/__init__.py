@@ -2,6 +2,7 @@
 
 state_machines      abstract state machines: guarded rules, run one decoding step at a time
 successor_machines  the binary successor and its shortcuts
+traversal_machines  traversals of binary trees, and their shortcuts
 rule_lists          guarded rules fitted to outputs, as machines
 wrong_outputs       what exactly is wrong about an output
 """
@@ -22,6 +23,11 @@ from weft.theory.recursion.successor_machines import (
     successor_language,
     successor_machine,
 )
+from weft.theory.recursion.traversal_machines import (
+    drop_machine,
+    traversal_candidates,
+    traversal_machine,
+)
 
 __all__ = [
     "Candidate",
@@ -33,10 +39,13 @@ __all__ = [
     "capped_machine",
     "copy_machine",
     "depth_of",
+    "drop_machine",
     "fit_rules",
     "shortcut_machine",
     "successor",
     "successor_candidates",
     "successor_language",
     "successor_machine",
+    "traversal_candidates",
+    "traversal_machine",
 ]

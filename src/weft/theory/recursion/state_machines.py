@@ -115,6 +115,8 @@ class StateMachine:
         pointers: what it derives from the input.
         registers: initial values of its registers.
         ordered: whether only the first rule whose guard holds fires.
+        reads: the tokens that `input` numbers, from all tokens of the input; all by default.
+        writes: the output, from the tokens that were emitted; these by default.
 
     Example:
         >>> from weft.theory.recursion import Rule, StateMachine
@@ -129,6 +131,8 @@ class StateMachine:
     pointers: tuple[Pointer, ...] = ()
     registers: Mapping[str, Any] = field(default_factory=dict)
     ordered: bool = False
+    reads: Callable[[Word], Word] | None = None
+    writes: Callable[[Word], Word] | None = None
 
     def __post_init__(self) -> None:
         known = {*SIGNATURE, *self.registers, *(pointer.name for pointer in self.pointers)}
@@ -159,7 +163,7 @@ class StateMachine:
                     f"the machine '{self.name}' does not stop within {most} steps",
                     remedy="Add a guard that no longer holds at the end, or raise limit",
                 )
-        return tuple(output)
+        return tuple(output) if self.writes is None else self.writes(tuple(output))
 
     def trace(self, tokens: Sequence[str]) -> Iterator[str]:
         """Each step as text: the rules that fire, and the token that they write.
@@ -203,7 +207,9 @@ class StateMachine:
         """Of each step, the rules that fire, the token, and the registers after it."""
         written: list[str] = []
         registers = dict(self.registers)
-        given, length, derived = Tokens(tokens), len(tokens), self.values(tokens)
+        derived = self.values(tokens)
+        given = Tokens(tokens if self.reads is None else self.reads(tokens))
+        length = given.count
         while True:
             so_far = Tokens(written)
             state = (given, so_far, length, len(written) + 1, *registers.values(), *derived)
