@@ -67,7 +67,7 @@ def test_random_programs_have_the_trace_and_the_final_state_of_cpython() -> None
 @pytest.mark.slow
 def test_50_000_random_programs_have_the_trace_and_the_final_state_of_cpython() -> None:
     counts = compare(range(500, 50_500))
-    assert min(counts[end] for end in ("return", *PHRASES)) > 100, counts
+    assert min(counts[end] for end in ("return", *PHRASES)) > 20, counts
 
 
 # Single programs

@@ -137,7 +137,7 @@ class Limits:
 
     def __post_init__(self) -> None:
         check_types(self, "limits")
-        bounds = {"steps": (1, 10_000_000), "list_length": (0, 10_000), "value": (9, 10**15)}
+        bounds = {"steps": (1, 1_000_000), "list_length": (0, 10_000), "value": (9, 10**15)}
         check_bounds(self, bounds, "limits")
 
 
