@@ -73,6 +73,17 @@ COMMANDS = {
         "positions_command",
         "Show how the heads of a model use learned positions.",
     ),
+    "recursion iterate": (
+        "recursion",
+        "iterate_command",
+        "Apply a model of atomic steps to its own outputs.",
+    ),
+    "recursion prompts": (
+        "recursion",
+        "prompts_command",
+        "Write prompts about a recursive function for a language model.",
+    ),
+    "recursion grade": ("recursion", "grade_command", "Grade a file of answers exactly."),
     "ptg run": ("ptg", "run_command", "Run a program of the trace language and print its trace."),
     "ptg show": ("ptg", "show_command", "Show a program, its trace, and that of a model."),
     "ptg sample": ("ptg_sample", "sample_command", "Draw random programs with their traces."),
@@ -86,6 +97,10 @@ GROUPS = {
     "crasp": (
         "C-RASP, the programming language of counting transformers.",
         "weft crasp run dyck-1 '(())' --trace",
+    ),
+    "recursion": (
+        "Structural recursion: iterated steps, prompts for language models.",
+        "weft recursion prompts successor --depths 0-8 --out prompts.jsonl",
     ),
     "ptg": (
         "Program traces: run programs, judge the traces of models.",

@@ -93,7 +93,7 @@ class TermSource:
     def symbols(self) -> tuple[str, ...]:
         """Constructors, letters and marks that questions and answers may have."""
         function, given = self.function, self.settings
-        kinds = _types([*(kind for _, kind in function.parameters), function.result, *(
+        kinds = types_within([*(kind for _, kind in function.parameters), function.result, *(
             kind for each in function.functions for _, kind in each.parameters
         ), *(each.result for each in function.functions)])  # fmt: skip
         heads: list[str] = []
@@ -428,7 +428,7 @@ class TermSource:
 
     @cached_property
     def _alphabet(self) -> frozenset[str]:
-        kinds = _types([kind for _, kind in self.function.parameters])
+        kinds = types_within([kind for _, kind in self.function.parameters])
         return frozenset(chain(*(symbol_table(kind) for kind in kinds if is_alphabet(kind))))
 
     @property
@@ -469,7 +469,7 @@ class TermSource:
         return texts
 
 
-def _types(kinds: Sequence[InductiveMeta]) -> list[InductiveMeta]:
+def types_within(kinds: Sequence[InductiveMeta]) -> list[InductiveMeta]:
     """Types and all types within, each once."""
     found: dict[InductiveMeta, None] = {}
     waiting = list(kinds)
