@@ -4,7 +4,8 @@ The inputs that an equation matches are its patterns with terms for the variable
 if the equation makes no recursive call. Otherwise it is one more than the largest depth of its
 recursive calls, whose arguments are variables: these are inputs of the called function. Equations
 are exhaustive and disjoint, so every input has exactly one derivation, and inputs of a size and
-depth can be counted and drawn uniformly.
+depth can be counted and drawn uniformly. Parameters on which no function of the group matches, such
+as accumulators, do not influence the depth and are drawn freely.
 """
 
 from __future__ import annotations
@@ -13,7 +14,14 @@ from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any
 
 from weft.errors import WeftError
-from weft.recursion.expressions import Apply, Match, Pattern, Variable, variables
+from weft.recursion.expressions import (
+    Apply,
+    Expression,
+    Match,
+    Pattern,
+    Variable,
+    variables,
+)
 from weft.recursion.grammar import Grammar, Production
 from weft.recursion.inductive import InductiveMeta, is_alphabet
 
@@ -24,24 +32,79 @@ _new: Any = tuple.__new__
 
 
 def depth_grammar(function: Function) -> Grammar:
-    """The grammar whose kind `function` are its argument tuples, with the depth as level.
+    """The grammar whose kind `arguments` are argument tuples, with the depth as level.
 
     Raises:
-        WeftError: if a recursive call has an argument that is not a variable, or a variable is
-            passed to two recursive calls: its inputs of a depth are not counted by this.
+        WeftError: if a recursive call is made on the value of another call, or on a variable that
+            another recursive call uses: inputs of a depth are not counted by this grammar then.
     """
     from weft.recursion.sampling import productions_of
 
+    places = _deciding(function.group)
     found: dict[Hashable, list[Production]] = {}
     for one in function.group:
-        found[one] = [_production(equation) for equation in one.equations]
-    for one in function.group:
+        found[one] = [_production(equation, places) for equation in one.equations]
         for equation in one.equations:
             for pattern in equation.patterns:
                 for kind in _types(pattern):
                     if not is_alphabet(kind):
                         found |= productions_of(kind)
-    return Grammar(found, set(function.group))
+    free = [kind for number, (_, kind) in enumerate(function.parameters)
+            if number not in places[function]]  # fmt: skip
+    parts = [function, *(kind for kind in free if not is_alphabet(kind))]
+    draws = any(map(is_alphabet, free))
+
+    def make(deciding: tuple[Any, ...], *given: Any) -> tuple[Any, ...]:
+        decided, others = iter(deciding), iter(given)
+        return tuple(
+            next(decided)
+            if number in places[function]
+            else given[-1](kind)
+            if is_alphabet(kind)
+            else next(others)
+            for number, (_, kind) in enumerate(function.parameters)
+        )
+
+    found["arguments"] = [Production(0, 0, tuple(parts), make, draws)]
+    return Grammar(found, {*function.group, "arguments"})
+
+
+def _deciding(group: tuple[Function, ...]) -> dict[Function, set[int]]:
+    """The parameters of every function of a group on which the depth depends."""
+    found = {
+        one: {
+            place
+            for equation in one.equations
+            for place, pattern in enumerate(equation.patterns)
+            if isinstance(pattern, Match)
+        }
+        for one in group
+    }
+    changed = True
+    while changed:
+        changed = False
+        for one in group:
+            for equation in one.equations:
+                for call in equation.recursive_calls:
+                    for place in found[call.function]:
+                        names = _names(call.arguments[place])
+                        more = {
+                            number
+                            for number, (name, _) in enumerate(one.parameters)
+                            if name in names
+                            or any(v.name in names for v in variables(equation.patterns[number]))
+                        }
+                        if not more <= found[one]:
+                            found[one] |= more
+                            changed = True
+    return found
+
+
+def _names(expression: Expression) -> set[str]:
+    """The variables of a right-hand side."""
+    if isinstance(expression, Variable):
+        return {expression.name}
+    return {name for one in expression.arguments for name in _names(one)}
 
 
 def _types(pattern: Pattern) -> list[InductiveMeta]:
@@ -50,29 +113,29 @@ def _types(pattern: Pattern) -> list[InductiveMeta]:
     return [kind for one in pattern.arguments for kind in _types(one)]
 
 
-def _production(equation: Equation) -> Production:
-    """The inputs that an equation matches."""
+def _production(equation: Equation, places: dict[Function, set[int]]) -> Production:
+    """The inputs that an equation matches: the arguments on which the depth depends."""
     function = equation.function
     patterns: list[Pattern] = []
+    renamed: dict[str, str] = {}
     for number, ((name, _), pattern) in enumerate(
         zip(function.parameters, equation.patterns, strict=True)
     ):
+        if number not in places[function]:
+            continue
         if isinstance(pattern, Variable):
             patterns.append(Variable(name, pattern.type))
+            renamed[pattern.name] = name
         else:
             patterns.append(_named(pattern, f"{number}"))
     bound = [one for pattern in patterns for one in variables(pattern)]
-    renamed = {
-        one.name: name
-        for (name, _), one in zip(function.parameters, equation.patterns, strict=True)
-        if isinstance(one, Variable)
-    }
     weight = sum(_weight(pattern) for pattern in patterns)
     parts: list[Hashable] = []
     takers: list[list[str]] = []
     used: set[str] = set()
     for call in equation.recursive_calls:
-        taken = _arguments(equation, call, used, {one.name for one in bound}, renamed)
+        deciding = [call.arguments[place] for place in sorted(places[call.function])]
+        taken = _variables(equation, call, deciding, used, {one.name for one in bound}, renamed)
         parts.append(call.function)
         takers.append(taken)
     free = [one for one in bound if one.name not in used and not is_alphabet(one.type)]
@@ -107,12 +170,17 @@ def _weight(pattern: Pattern) -> int:
     return pattern.head.weight + sum(_weight(one) for one in pattern.arguments)
 
 
-def _arguments(
-    equation: Equation, call: Apply, used: set[str], bound: set[str], renamed: dict[str, str]
+def _variables(
+    equation: Equation,
+    call: Apply,
+    arguments: list[Expression],
+    used: set[str],
+    bound: set[str],
+    renamed: dict[str, str],
 ) -> list[str]:
-    """The variables that are the arguments of a recursive call, each used there alone."""
+    """The variables that are arguments of a recursive call, each used there alone."""
     taken = []
-    for argument in call.arguments:
+    for argument in arguments:
         name = renamed.get(argument.name, argument.name) if isinstance(argument, Variable) else ""
         if name not in bound or name in used:
             raise WeftError(

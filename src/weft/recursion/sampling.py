@@ -261,7 +261,8 @@ def unranked(
 
 def bounds(size: Any) -> tuple[int, int]:
     """The smallest and the largest of a range of sizes."""
-    low, high = (size, size) if isinstance(size, int) else tuple(size)
+    pair = size if isinstance(size, (tuple, list)) and len(size) == 2 else (size, size)
+    low, high = pair
     if not isinstance(low, int) or not isinstance(high, int) or not 0 <= low <= high:
         raise WeftError(f"{size!r} is not a size", remedy="Give a whole number, or (least, most)")
     return low, high
@@ -311,7 +312,7 @@ class InputSampler:
         """The number of inputs of a total size, and of a recursion depth if it is given."""
         if depth is None:
             return self._arguments.count("arguments", size)
-        return self.depth_grammar.count(self.function, size, depth, exact=True)
+        return self.depth_grammar.count("arguments", size, depth, exact=True)
 
     def sample(
         self,
@@ -413,7 +414,7 @@ class InputSampler:
         for number in rng.integers(0, len(options), size=count).tolist():
             depth = options[number]
             size = possible[depth][int(rng.integers(len(possible[depth])))]
-            key: Any = (self.function, size, depth, True)
+            key: Any = ("arguments", size, depth, True)
             rank = below(rng, self.depth_grammar.plan(key).ends[-1], 1)[0]
             labels.start()
             yield self.depth_grammar.unrank(key, rank, labels)
