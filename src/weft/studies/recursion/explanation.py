@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from weft.errors import WeftError
+from weft.recursion import Notation
 from weft.statistics import Share, wilson
 from weft.studies.recursion.explanation_model import BLANK, AskedModel
 from weft.studies.recursion.explanation_ranking import (
@@ -45,12 +46,14 @@ from weft.studies.recursion.explanation_subjects import (
     OtherSubject,
     Subject,
     SuccessorSubject,
+    TraversalSubject,
 )
 from weft.tasks.recursion import Recursion
 from weft.tasks.task import Task
 from weft.theory.recursion import StateMachine
 from weft.theory.recursion.rule_lists import runnable
 from weft.theory.recursion.state_machines import Word
+from weft.theory.recursion.traversal_machines import TRAVERSALS
 from weft.training.store import Run
 from weft.training.supervision import task_of
 
@@ -386,6 +389,11 @@ def subject_of(task: Recursion) -> Subject:
     """What is known about the function of a task."""
     if task.part == "evaluate" and task.definition == "successor" and task.notation == "prefix":
         return SuccessorSubject(task.order)
+    traversals = {name: name for name in TRAVERSALS}
+    labelled = task.part == "evaluate" and task.order == "constructor"
+    if labelled and task.definition in traversals:
+        notation = Notation(task.notation, task.order, task.labels)
+        return TraversalSubject(traversals[task.definition], notation)
     part = "" if task.part == "evaluate" else f", part={task.part}"
 
     def truth(given: Word) -> Word:

@@ -139,19 +139,16 @@ class Runs:
     def of(self, candidate: Candidate, inputs: Sequence[Word]) -> list[Word | None]:
         """The outputs for some inputs; None if a machine does not stop."""
         machine = candidate.machine
-        if not isinstance(machine, StateMachine):
+        if not isinstance(machine, StateMachine) or machine.reads is not None:
             return [machine(given) for given in inputs]
         rules = (machine.rules_key, machine.ordered)
         made = []
         for given in inputs:
             values = machine.values(given)
             key = (rules, given, values)
-            try:
-                if key not in self.known:
-                    self.known[key] = runnable(machine, given)
-                made.append(self.known[key])
-            except TypeError:  # a pointer that is a function has no hash
-                made.append(runnable(machine, given))
+            if key not in self.known:
+                self.known[key] = runnable(machine, given)
+            made.append(self.known[key])
         return made
 
 

@@ -16,15 +16,25 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
 from typing import Protocol
 
+import numpy as np
+
+from weft.recursion import Notation, TermSampler, encode_term
+from weft.recursion.library.lists import Letter, to_list
+from weft.recursion.library.trees import Tree
 from weft.theory.recursion import (
     Candidate,
     Language,
+    StateMachine,
     copy_machine,
     successor,
     successor_candidates,
     successor_language,
+    traversal_candidates,
+    traversal_machine,
 )
 from weft.theory.recursion.state_machines import Word
 from weft.theory.recursion.successor_machines import (
@@ -35,6 +45,7 @@ from weft.theory.recursion.successor_machines import (
     all_carry,
     depth_of,
 )
+from weft.theory.recursion.traversal_machines import Traversal, nodes_of
 from weft.theory.recursion.wrong_outputs import sequence_error, successor_error
 
 END = "end"
@@ -135,6 +146,89 @@ class SuccessorSubject:
         parts = ["flip" if part == "start" else part for part in self.input_parts(given)]
         beyond = [END] * (length + 1 - len(parts))
         return [*parts[:length], *(beyond or [END])]
+
+
+@dataclass(frozen=True)
+class TraversalSubject:
+    """A traversal of binary trees, which lists their values.
+
+    Attributes:
+        traversal: which one.
+        notation: how trees and lists are written.
+    """
+
+    traversal: Traversal
+    notation: Notation
+
+    @property
+    def name(self) -> str:
+        return f"{self.traversal} traversal, {self.notation.style} notation"
+
+    @property
+    def recursion(self) -> tuple[str, str] | None:
+        return None
+
+    @cached_property
+    def _true(self) -> StateMachine:
+        return traversal_machine(self.traversal, self.notation)
+
+    def write(self, values: Word) -> Word:
+        """A list of values as tokens."""
+        if self.notation.style == "flat":
+            return values
+        return tuple(encode_term(to_list(values), self.notation))
+
+    def truth(self, given: Word) -> Word:
+        return self.write(self._true(given))
+
+    def candidates(self, inputs: Sequence[Word]) -> list[Candidate]:
+        trees = [nodes_of(given, self.notation) for given in inputs]
+        deepest = max((max(tree.links()[1]) for tree in trees), default=1)
+        longest = max((len(tree.values) for tree in trees), default=1)
+        write = None if self.notation.style == "flat" else self.write
+        return list(traversal_candidates(self.traversal, self.notation, deepest, longest, write))
+
+    def language(self, inputs: Sequence[Word]) -> Language | None:
+        return None
+
+    def error(self, given: Word, output: Word | None, truth: Word) -> str:
+        values = self.write(nodes_of(given, self.notation).values)
+        return sequence_error(values, output, truth, reordered=True)
+
+    def is_edge(self, given: Word) -> bool:
+        return False
+
+    def replacements(self, given: Word, place: int) -> tuple[str, ...]:
+        values = set(nodes_of(given, self.notation).values)
+        if given[place] not in values:
+            return ()
+        return tuple(letter for letter in Letter.alphabet.split() if letter not in values)[:1]
+
+    def examples(self, length: int, count: int) -> list[Word]:
+        drawn = TermSampler(Tree).sample(np.random.default_rng(0), count, size=length)
+        return list(dict.fromkeys(tuple(encode_term(tree, self.notation)) for tree in drawn))
+
+    def input_parts(self, given: Word) -> list[str]:
+        values = set(nodes_of(given, self.notation).values)
+        return ["value" if token in values else "other" for token in given]
+
+    def output_parts(self, given: Word, length: int) -> list[str]:
+        tree = nodes_of(given, self.notation)
+        parent, _ = tree.links()
+        order = self._true.registers_after(given, "at")
+        moves = ["down"]
+        for last, node in pairwise(order):
+            above = node
+            while above and above != last:
+                above = parent[above]
+            moves.append("down" if above else "up")
+        parts: list[str] = []
+        values = set(tree.values)
+        for token in self.truth(given):
+            parts.append(moves[0] if moves else END)
+            if token in values and moves:
+                moves.pop(0)
+        return [*[*parts, *[END] * length][:length], END]
 
 
 @dataclass(frozen=True)

@@ -180,6 +180,10 @@ class StateMachine:
             word = "rule" if len(fired) == 1 else "rules"
             yield f"k = {number}: {word} {rules} emit{'s' * (len(fired) == 1)} {token}"
 
+    def registers_after(self, tokens: Sequence[str], register: str) -> list[Any]:
+        """The value of a register after each step."""
+        return [registers[register] for _, _, registers in self._steps(tuple(tokens))]
+
     def lines(self) -> Iterator[str]:
         """The machine as text: pointers and registers, then rules."""
         for pointer in self.pointers:
@@ -238,7 +242,7 @@ class StateMachine:
                     subject=f"the machine '{self.name}'",
                     remedy="Emit a token of the alphabet in every step",
                 )
-            registers |= updates
+            registers = registers | updates
             written.append(str(token))
             yield fired, str(token), registers
 
