@@ -183,6 +183,7 @@ class Writer(StatementWriter):
         trips = abs(goal - value)
         self.trips = max(self.trips, trips)
         self.frozen |= {left} if literal else {left, right}
+        self.written.add(left)
         fragments = self.fragments
         tab, inner = fragments.indent[1], fragments.indent[2]
         condition = self.condition(1)
