@@ -48,6 +48,23 @@ def _sum(text: str) -> int:
     return int(left) + int(right)
 
 
+def _visited(text: str) -> str:
+    """The nodes of a tree in order, as in `ab..c..`, by a stack of what is still to do."""
+    position, stack, visited = 0, ["tree"], ""
+    while stack:
+        item = stack.pop()
+        if item != "tree":
+            visited += item
+            continue
+        node, position = text[position], position + 1
+        if node != ".":
+            stack += ["tree", node, "tree"]
+    return visited
+
+
+NUMBERS = tuple(str(number) for number in (*range(1, 18), 2**12 - 1, 2**12, 0b1011101))
+TREES = (".", "a..", "ab..c..", "abc....", "a.b.c..", "gab..cd..e..f.hg...")
+
 CASES = (
     Case("parity", lambda: weft.program("parity"), _bits(40, 30), lambda t: t.count("1") % 2),
     Case(
@@ -63,4 +80,11 @@ CASES = (
         lambda t: t.count("1") % 2,
     ),
     Case("addition", lambda: weft.program("addition"), _sums(12, 30), _sum),
+    Case(
+        "successor-natural",
+        lambda: weft.program("successor(order=natural)"),
+        NUMBERS,
+        lambda t: int(t) + 1,
+    ),
+    Case("tree-walk", lambda: weft.program("tree-walk"), TREES, _visited),
 )
