@@ -70,6 +70,7 @@ class Recursion(Task):
     format: Format = "seq2seq"
     formats: ClassVar[tuple[Format, ...]] = ("seq2seq", "lm", "tag")
     programs: ClassVar[tuple[str, ...]] = ("successor", "tree-walk", "tree-traversal")
+    chunk: ClassVar[int] = 1024
     rounds: ClassVar[int] = 16
     definition: str = "successor"
     part: Part = "evaluate"
