@@ -133,15 +133,17 @@ class StatementWriter:
             return self._second(indent)
         share = self.random()
         if new:
-            share = 0.0 if self.new_integers else self.integer_share
+            if self.new_integers:
+                return self._integer(indent, times, True)
+            return self._comparison(indent, True)
         if share < self.integer_share:
-            return self._integer(indent, times, new)
+            return self._integer(indent, times, False)
         if share < self.boolean_share:
-            return self._comparison(indent, new)
+            return self._comparison(indent, False)
         return (
             self._list(indent, times)
             or (self._first(indent) if followed else None)
-            or self._integer(indent, times, new)
+            or self._integer(indent, times, False)
         )
 
     def _integer(self, indent: int, times: int, new: bool) -> Instruction:
