@@ -169,6 +169,7 @@ def test_formats() -> None:
     assert category("1 L2,a:-12\n2 L3,b:1\n3 L4,\n", step_index=True) == "right"
     assert category("1 L2,a:-12\n3 L3,b:1\n", step_index=True) == "wrong step"
     assert category("1 L2,a:-12\nL3,b:1\n", step_index=True) == "malformed"
+    assert category("01 L2,a:-12\n", step_index=True) == "malformed"
     assert category("L2,a:-21\nL3,b:1\nL4,\n", reversed_digits=True) == "right"
     assert category("L2,a:-12\n", reversed_digits=True) == "other value"
     assert category("L2,a:-31\n", reversed_digits=True) == "off by one"
@@ -202,27 +203,33 @@ def value_of(text: str) -> Any:
     return ast.literal_eval(text)
 
 
-def holds(category: str, source: str, inputs: dict[str, Any], written: str) -> bool:
+def holds(category: str, source: str, inputs: dict[str, Any], written: str, index: bool) -> bool:
     """Whether a text that is not the trace has a category, by the definition in docs/ptg.md."""
     trace = walk(source, inputs, 400).trace
-    right = "".join(f"{line}\n" for line in trace)
+    numbers = [f"{number} " if index else "" for number in range(1, len(trace) + 1)]
+    right = "".join(f"{number}{line}\n" for number, line in zip(numbers, trace, strict=True))
     if category == "early end":
         return right.startswith(written)
     if category == "late end":
         return written.startswith(right)
     if right.startswith(written) or written.startswith(right):
         return False
-    pairs = list(zip(trace, written.split("\n"), strict=False))
+    pairs = list(zip(right.split("\n"), written.split("\n"), strict=False))
     step = next(number for number, (a, b) in enumerate(pairs) if a != b)
     expected, line = pairs[step]
     integer = r"(?:0|-?[1-9]\d*)"
     kinds = [rf"[a-z]:{integer}", r"cond_[a-z]:(True|False)", rf"cnt(_[2-9])?:{integer}"]
     kinds += [rf"lst_[a-z]:\[({integer}(,{integer})*)?\]"]
-    readable = re.fullmatch(rf"L(0|[1-9]\d*),({'|'.join(kinds)})?", line, re.ASCII)
+    number = r"(0|[1-9]\d*) " if index else "()"
+    readable = re.fullmatch(rf"{number}L(0|[1-9]\d*),({'|'.join(kinds)})?", line, re.ASCII)
     if category == "malformed":
         return not readable
-    if category == "wrong step" or not readable:
+    if not readable:
         return False
+    wrong_step = index and readable[1] != numbers[step].strip()
+    if category == "wrong step" or wrong_step:
+        return category == "wrong step" and wrong_step
+    line, expected = line.removeprefix(numbers[step]), expected.removeprefix(numbers[step])
     (label, rest), (right_label, right_rest) = line.split(",", 1), expected.split(",", 1)
     if category == "wrong line" or label != right_label:
         return category == "wrong line" and label != right_label
@@ -311,16 +318,18 @@ def test_a_corrupted_trace_has_exactly_one_category_and_the_right_one(seed: int)
         trace = run(program, inputs, Limits(steps=400))
     except WeftError:
         return
-    right = trace_text(trace)
     rng = random.Random(seed)
-    for _ in range(4):
+    for number in range(4):
+        form = TraceFormat(step_index=number == 3)
+        right = trace_text(trace, form)
         written = corrupted(right, rng)
-        error = first_error(program, inputs, trace, written)
+        error = first_error(program, inputs, trace, written, form)
         if written == right:
             assert error is None
             continue
         assert error is not None
-        found = [name for name in CATEGORIES if holds(name, source, inputs, written)]
+        index = form.step_index
+        found = [name for name in CATEGORIES if holds(name, source, inputs, written, index)]
         assert found == [error.category], (source, written)
 
 

@@ -127,7 +127,7 @@ def _line_at(text: str, begin: int) -> str:
 # Lines of a trace
 
 LINE = re.compile(
-    r"(?:(?P<index>\d+) )?L(?P<label>0|[1-9]\d*),(?:(?P<name>\w+):(?P<value>\S+))?", re.A
+    r"(?:(?P<index>0|[1-9]\d*) )?L(?P<label>0|[1-9]\d*),(?:(?P<name>\w+):(?P<value>\S+))?", re.A
 )
 FINAL = re.compile(r"(?P<name>\w+):(?P<value>\S+)", re.A)
 INTEGER = r"0|-?[1-9][0-9]*"
