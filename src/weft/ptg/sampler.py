@@ -177,7 +177,7 @@ class Sampler:
             new = (0, 0)
         parameters = (names[0] - new[0], names[1] - new[1], names[2])
         inputs = self.inputs(random, parameters)
-        first_label = 1 + int(uniform() * max(1, self.largest_label - lines + 2))
+        first_label = 1 + int(uniform() * max(1, self.largest_label - lines + 1))
         if sizes.any_input:
             low, high = sizes.list_length
             writer.begin(random, parameters, new, [low] * names[2], first_label)

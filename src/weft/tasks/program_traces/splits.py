@@ -5,6 +5,7 @@ from what comes with it:
 
     more-loops            longer traces by more loops, each with a number of iterations in range
     matched-length        the sizes of training, in documents as long as those of longer-traces-1
+                          as far as these sizes allow: about as long as the shorter half of them
     longer-lists-matched  longer lists in documents as long as those of training
     same-program          programs that are valid for every input, each with several inputs
     padded                with comments: documents of training as long as those of longer-traces-1
@@ -146,7 +147,8 @@ def plans(tier: Tier, language: Language) -> dict[str, Plan]:
             varied=("steps",),
         ),
         "matched-length": Plan(
-            description="the sizes of training, in documents as long as those of longer-traces-1",
+            description="the sizes of training, in documents as long as those of longer-traces-1 "
+            "as far as these sizes allow",
             sizes=replace(train, list_share=MORE_LISTS),
             matched="longer-traces-1",
         ),
