@@ -212,10 +212,21 @@ def test_running_a_program_needs_neither_torch_nor_numpy(folder: Path) -> None:
 
 TINY = ["steps=2", "batch=2", "evaluation.size=2", "evaluation.splits=train", "model.width=8"]
 TINY += ["model.heads=2", "model.hidden=8", "model.layers=1"]
+NANO = "parameters.tier=nano"
 
 
 def test_the_model_of_a_run_writes_the_trace(folder: Path) -> None:
-    arguments = ["train", "program-traces", *TINY, "--quiet", "--runs", "runs", "--device", "cpu"]
+    arguments = [
+        "train",
+        "program-traces",
+        NANO,
+        *TINY,
+        "--quiet",
+        "--runs",
+        "runs",
+        "--device",
+        "cpu",
+    ]
     assert execute(arguments, folder).code == 0
     run = next(path.parent.name for path in folder.glob("runs/*/config.json"))
     show = ["show", "--run", run, "--split", "longer-lists", "--example", "2"]
