@@ -25,6 +25,7 @@ import weft.cli
 from weft.crasp import library
 from weft.crasp.construction import compile_crasp
 from weft.crasp.model_files import save_crasp
+from weft.tasks.recursion.prompts import PromptSettings, write_prompts
 
 LIMIT = 120
 """Seconds for one invocation, on a machine that is busy with other things."""
@@ -142,6 +143,9 @@ BASES: dict[str, list[str]] = {
     "ptg run": ["double.trace", "--input", "a=3, lst_a=[0,9]"],
     "ptg show": ["double.trace", "--input", "a=3, lst_a=[0,9]", "--trace", "written"],
     "ptg sample": ["tier=nano", "--size", "2"],
+    "recursion iterate": ["RUN", "--runs", "runs", "--size", "2", "--device", "cpu"],
+    "recursion prompts": ["successor", "--out", "new.jsonl", "--depths", "1"],
+    "recursion grade": ["prompts.jsonl", "answers.jsonl"],
     "regulariser": ["counting"],
     "predict": ["(aa)*", "--seconds", "1"],
     "reduce": ["successor", "XO X1 01"],
@@ -283,6 +287,8 @@ def make_workspace(folder: Path) -> None:
     source = "def f(a,lst_a):\n\ta = a + 1\n\tlst_a.append(a)\n\treturn\n"
     (folder / "double.trace").write_text(source)
     (folder / "written").write_text("L2,a:4\nL3,lst_a:[0,9]\nL4,\n")
+    write_prompts(PromptSettings(depths=(1, 1), per_depth=1), folder / "prompts.jsonl")
+    (folder / "answers.jsonl").write_text('{"id": 0, "answer": "XO X1 01"}\n')
     weft.save(weft.compile(weft.program("parity")), folder / "model", name="parity")
     local = compile_crasp(library.load("tomita-4"), max_length=5, form="absolute")
     save_crasp(local, folder / "counting")

@@ -25,7 +25,7 @@ import numpy as np
 
 from weft.config import check_types
 from weft.errors import WeftError
-from weft.files import read_text
+from weft.files import read_text, replaced
 from weft.recursion import Function, InputSampler, Notation, definition, encode_term, iterate
 from weft.recursion.inductive import is_alphabet, symbol_table
 from weft.statistics import Share
@@ -35,8 +35,10 @@ from weft.tasks.recursion.terms import types_within
 Ask = Literal["value", "trace"]
 ATTEMPTS = 2000
 """How many random inputs are drawn for inputs of one depth, if they cannot be counted."""
-MOST = 100_000
-"""The largest number of prompts, demonstrations and rounds."""
+LARGEST = 512
+"""The largest size and depth."""
+MOST = 10_000
+"""The largest number of questions per depth, of demonstrations and of rounds."""
 MARKS = ("output:", "=>", "=")
 
 
@@ -74,11 +76,11 @@ class PromptSettings:
         check_types(self, "prompts")
         for name in ("demonstration_depths", "depths", "sizes"):
             low, high = getattr(self, name)
-            if not 0 <= low <= high <= MOST:
+            if not 0 <= low <= high <= LARGEST:
                 raise WeftError(
                     f"{name} is {low} to {high}",
                     subject="prompts",
-                    remedy="Give a smallest and a largest number, from 0",
+                    remedy=f"Give a smallest and a largest number, from 0 to {LARGEST}",
                 )
         for name, least in (("demonstrations", 0), ("per_depth", 1)):
             if not least <= getattr(self, name) <= MOST:
@@ -280,12 +282,10 @@ def _lines(
 
 def write_prompts(settings: PromptSettings, path: Path) -> int:
     """Write prompts as lines of JSON, and return how many."""
-    count = 0
-    with path.open("w", encoding="utf-8") as file:
-        for each in prompts(settings):
-            file.write(json.dumps(vars(each)) + "\n")
-            count += 1
-    return count
+    lines = [json.dumps(vars(each)) + "\n" for each in prompts(settings)]
+    with replaced(path) as scratch:
+        scratch.write_text("".join(lines), encoding="utf-8")
+    return len(lines)
 
 
 def read_prompts(path: Path) -> list[Prompt]:
