@@ -27,7 +27,7 @@ GROUPS = (
     "startup", "interpreters", "rules", "compiler", "proofs", "scan", "models", "tasks",
     "training", "minimal", "optimum", "traces", "crasp_text", "crasp_analysis", "crasp_weights",
     "crasp_proofs", "length_deciders", "length_programs", "length_evidence", "arithmetic_tasks",
-    "arithmetic_theory", "ptg", "recursion",
+    "arithmetic_theory", "ptg", "recursion", "recursion_tasks",
 )  # fmt: skip
 
 
