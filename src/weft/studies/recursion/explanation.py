@@ -31,6 +31,7 @@ from weft.studies.recursion.explanation_model import BLANK, AskedModel
 from weft.studies.recursion.explanation_ranking import (
     Answer,
     Questions,
+    Runs,
     Support,
     equal,
     failures,
@@ -298,7 +299,8 @@ def explain_function(
     subject = subject_of(task)
     asked = questions_of(task, subject, answer, inputs)
     fit, test = asked.halves()
-    ranking = rank(subject, fit, test)
+    runs = Runs()
+    ranking = rank(subject, fit, test, runs)
     return RecursionExplanation(
         name=name,
         task=task,
@@ -307,7 +309,7 @@ def explain_function(
         test=test,
         ranking=ranking,
         fitted=fitted_support(subject, fit, test),
-        ranges=_ranges(task, subject, asked),
+        ranges=_ranges(task, subject, asked, runs),
         dependences=_dependences(task, subject, answer, ranking[0]),
     )
 
@@ -439,7 +441,7 @@ def _sizes(task: Recursion, questions: Questions) -> list[int]:
     return [bounds[group][0] for group in questions.groups]
 
 
-def _ranges(task: Recursion, subject: Subject, questions: Questions) -> list[Range]:
+def _ranges(task: Recursion, subject: Subject, questions: Questions, runs: Runs) -> list[Range]:
     """The same on the sizes below, within and above those in training."""
     sizes = _sizes(task, questions)
     found = []
@@ -455,7 +457,7 @@ def _ranges(task: Recursion, subject: Subject, questions: Questions) -> list[Ran
         fit, test = part.halves()
         if len(fit) and len(test):
             kinds = dict(failures(subject, part))
-            found.append(Range(name, rank(subject, fit, test), kinds))
+            found.append(Range(name, rank(subject, fit, test, runs), kinds))
     return found
 
 

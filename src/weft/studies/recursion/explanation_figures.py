@@ -59,8 +59,7 @@ def draw_effects(effects: list[Effect]) -> Figure:
             figsize=(7.2, 0.17 * sum(rows) + 1.05 * len(stacks) + 0.4), layout="constrained"
         )
         grid = figure.subplots(len(stacks), 1, squeeze=False, height_ratios=rows)[:, 0]
-        shades = ListedColormap(SHADES)
-        shades.set_bad("white")
+        shades = ListedColormap(SHADES).with_extremes(bad="white")
         for panel, stack in zip(grid, stacks, strict=True):
             mine = [each for each in effects if each.head.stack == stack]
             image = _draw_stack(panel, mine, parts, shades)

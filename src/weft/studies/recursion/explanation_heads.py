@@ -297,7 +297,7 @@ def recursion_scores(
     """The recursion scores of all heads, start first; none if the subject has no recursion run."""
     recursion = asked.subject.recursion
     heads = heads_of(asked)
-    if recursion is None or not heads:
+    if recursion is None or not heads or not batches:
         return []
     rng = np.random.default_rng(seed)
     scores: list[Score] = []

@@ -152,7 +152,9 @@ class Runs:
         return made
 
 
-def rank(subject: Subject, fit: Questions, test: Questions) -> list[Support]:
+def rank(
+    subject: Subject, fit: Questions, test: Questions, runs: Runs | None = None
+) -> list[Support]:
     """The machines, those first that agree with most outputs of the half that chooses.
 
     Of two that agree equally often, the one that predicts more failures comes first, then the one
@@ -162,8 +164,9 @@ def rank(subject: Subject, fit: Questions, test: Questions) -> list[Support]:
         subject: what is known about the function.
         fit: the questions on which parameters are chosen.
         test: the questions on which agreement is measured.
+        runs: outputs of machines that are known already.
     """
-    runs = Runs()
+    runs = Runs() if runs is None else runs
     best: dict[str, tuple[tuple[int, int], Candidate, list[Word | None]]] = {}
     for candidate in subject.candidates([*fit.inputs, *test.inputs]):
         outputs = runs.of(candidate, fit.inputs)

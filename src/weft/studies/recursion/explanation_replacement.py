@@ -120,7 +120,7 @@ def dependence_of(subject: Subject, answer: Answer, asked: Replacements) -> Depe
     outputs = answer([*asked.inputs, *asked.changed])
     made = [() if output is None else output for output in outputs]
     before, after = made[: len(asked.inputs)], made[len(asked.inputs) :]
-    width = max(map(len, made), default=0)
+    width = max(1, max(map(len, made), default=0))
     tokens: dict[str, int] = {}
     rows = _numbered(before, width, tokens)[asked.rows]
     differs = rows != _numbered(after, width, tokens)
@@ -187,8 +187,7 @@ def draw_dependence(mine: Dependence, its: Dependence, name: str) -> Figure:
     height = max(len(mine.changed), len(its.changed))
     with style():
         figure = NewFigure(figsize=(6.8, 3.4), layout="constrained")
-        shades = ListedColormap(SHADES)
-        shades.set_bad("white")
+        shades = ListedColormap(SHADES).with_extremes(bad="white")
         panels = figure.subplots(1, 2, sharey=True)
         for panel, each, title in zip(panels, (mine, its), ("model", name), strict=True):
             image = panel.pcolormesh(_heightened(each.changed, height), cmap=shades, vmin=0, vmax=1)

@@ -86,6 +86,8 @@ def _fitted(found: RecursionExplanation) -> str:
 def _attention_summary(found: RecursionExplanation) -> Iterator[tuple[str, str]]:
     attention = found.attention
     assert attention is not None
+    if not attention.inputs:
+        yield "heads", "not examined: no output on an input of a trained size ends"
     if attention.scores:
         names = ", ".join(head.name for head in attention.recursion_heads)
         yield "heads", f"recursion heads: {names or 'none'}"
