@@ -38,8 +38,8 @@ def test_both_interpreters_do_its_task(entry: Entry) -> None:
     assert len({repr(result) for result in expected}) > 1, "samples with one answer show nothing"
 
 
-LARGE = ("scan", "addition")
-"""Level 0 is slow for these; `test_program` of SCAN and subtraction stand for them otherwise."""
+LARGE = ("scan", "addition", "trace-machine")
+"""Level 0 is slow for these; others stand for them otherwise."""
 
 
 @pytest.mark.parametrize(

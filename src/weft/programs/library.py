@@ -56,6 +56,13 @@ LIBRARY: dict[str, Entry] = {
         Entry("turing", "weft.programs.turing.program", "Turing", "1011"),
         Entry("subleq", "weft.programs.subleq.program", "Subleq", "9 10 3 10 11 6 0 0 -1 3 5 7"),
         Entry(
+            "trace-machine",
+            "weft.programs.ptg.machine",
+            "TraceMachine",
+            "def f(a,lst_a):\n\ta = a + 1\n\tlst_a.append(a)\n\treturn\nf(a=1,lst_a=[2])",
+            longest=40,
+        ),
+        Entry(
             "scan",
             "weft.programs.scan.program",
             "Scan",

@@ -1,0 +1,1 @@
+"""Transformers that execute programs of the trace language exactly."""
