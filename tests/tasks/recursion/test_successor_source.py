@@ -80,10 +80,10 @@ def test_cells_are_counted_and_drawn_uniformly() -> None:
 
 
 def test_the_training_distribution_is_uniform_over_values_or_depths() -> None:
-    for sampling, depths in (("uniform", [0.5, 0.25, 0.125]), ("depth", [1 / 7] * 3)):
-        made = task("recursion", shortest=7, length=7, longer=9, sampling=sampling, held_out=0.01)
+    for sampling, depths in (("uniform", [0.5, 0.25, 0.125]), ("depth", [1 / 8] * 3)):
+        made = task("recursion", shortest=8, length=8, longer=9, sampling=sampling, held_out=0.01)
         drawn = made.draw("train", np.random.default_rng(0), 20_000).axes["depth"]
-        shares = np.bincount(drawn, minlength=7)[:3] / 20_000
+        shares = np.bincount(drawn, minlength=8)[:3] / 20_000
         assert np.abs(shares - depths).max() < 0.02
 
 
@@ -123,6 +123,16 @@ def test_splits_hold_their_edge_cases() -> None:
     deeper = tests["deeper"].axes
     assert deeper["depth"].min() >= 20
     assert (deeper["depth"] <= deeper["size"] - 2).all()
+
+
+def test_what_is_kept_back_is_in_no_batch_and_in_no_test_of_train() -> None:
+    made = task("recursion", length=8, longer=9, deepest_share=0.5)
+    for batch in (made.batch("train", 0, 0, 3000), made.test_set("train", 500)):
+        sizes, depths = batch.axes["size"], batch.axes["depth"]
+        assert not ((depths >= sizes - 2) & (sizes % 2 == 1)).any()
+    assert (made.batch("train", 0, 0, 3000).axes["depth"] == 7).any()
+    with pytest.raises(WeftError, match="no number of 1 to 1"):
+        task("recursion", shortest=1, length=1, longer=2).batch("train", 0, 0, 1)
 
 
 def test_no_depth_beyond_the_limit_is_trained_on() -> None:

@@ -206,7 +206,7 @@ SIZES: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
         "expressions": {"parameters.length": 5, "parameters.longer": 7, "parameters.pool": 1024},
     },
     "tiny": {
-        "numbers": {"parameters.length": 12, "parameters.longer": 24},
+        "numbers": {"parameters.length": 14, "parameters.longer": 28},
         "terms": {"parameters.shortest": 1, "parameters.length": 5, "parameters.longer": 8},
         "expressions": {"parameters.length": 7, "parameters.longer": 11},
     },
@@ -248,13 +248,13 @@ SCALES = {
     ),
     "tiny": Scale(
         description=(
-            "width 64, feed-forward 256, 3,000 steps of 64 new examples, warm-up 1,000; numbers of "
-            "4 to 12 constructors, tests up to 24; terms of size 1 to 5, tests up to 8"
+            "width 64, feed-forward 256, 2,500 steps of 64 new examples, warm-up 1,000; numbers of "
+            "4 to 14 constructors, tests up to 28; terms of size 1 to 5, tests up to 8"
         ),
         changes={
             "model.width": 64,
             "model.hidden": [256],
-            "steps": 3000,
+            "steps": 2500,
             "batch": 64,
             "schedule.warm_up": 1000,
             "evaluation.size": 500,

@@ -120,7 +120,16 @@ class SuccessorSource:
         weights = np.where(inside, 1.0 if spread else uniform_depths(longest), 0.0)
         totals = weights.sum(1, keepdims=True)
         weights = np.divide(weights, totals, out=np.zeros_like(weights), where=totals > 0)
-        return self._with_cases(weights / weights.sum()) if split == TRAIN else weights
+        if split != TRAIN:
+            return weights
+        weights[is_kept_back(lengths, depths)] = 0
+        if not weights.any():
+            raise WeftError(
+                f"there is no number of {low} to {high} constructors to train on",
+                subject="task recursion",
+                remedy="Give a larger length",
+            )
+        return self._with_cases(weights / weights.sum())
 
     def _with_cases(self, shares: Floats) -> Floats:
         """The cells of the training set with the cases that are drawn more often."""
@@ -129,6 +138,7 @@ class SuccessorSource:
         inside = (given.shortest <= lengths) & (lengths <= given.length)
         if given.depth:
             inside &= depths <= given.depth
+        inside &= ~is_kept_back(lengths, depths)
         deepest = inside & (depths == lengths - 1)
         deep = inside & (given.deep <= depths) & (depths <= lengths - 2)
         mixed = (1 - given.deepest_share - given.deep_share) * shares
@@ -271,6 +281,11 @@ class SuccessorSource:
         return [
             " ".join(word for word in words if word in ("01", "XO", "X1")) for words in questions
         ]
+
+
+def is_kept_back(lengths: Ints, depths: Ints) -> Bools:
+    """Which cells have one number, of odd length: none of them is for training."""
+    return np.asarray((depths >= lengths - 2) & (lengths % 2 == 1))
 
 
 def _combined(numbers: Ints, lengths: Ints) -> tuple[Ints, Ints]:
