@@ -21,10 +21,10 @@ from weft.recursion import (
 from weft.recursion.codegen import compile_evaluation
 from weft.recursion.evaluation import run_generators
 from weft.recursion.expressions import Apply, Variable, match
-from weft.recursion.inductive import subterms
 from weft.recursion.library.binary import to_positive
 from weft.recursion.library.lists import to_list
 from weft.recursion.library.peano import to_nat
+from weft.recursion.terms import subterms
 
 
 def by_definition(function: Function, arguments: tuple[Any, ...]) -> tuple[Any, int, int]:

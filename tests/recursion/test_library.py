@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from weft.errors import WeftError
 from weft.recursion import DEFINITIONS, InputSampler, definition, definition_name, size
-from weft.recursion.inductive import subterms
 from weft.recursion.library import binary, expressions, lists, peano, trees
 from weft.recursion.library.binary import binary_to_int, positive_to_int, to_binary, to_positive
 from weft.recursion.library.lists import from_list, to_list, to_nats
 from weft.recursion.library.peano import nat_to_int, to_nat
 from weft.recursion.measures import leading_run, longest_run, occurrences, spine
+from weft.recursion.terms import subterms
 
 SMALL = st.integers(0, 12)
 LARGE = st.integers(1, 10**30)

@@ -160,7 +160,7 @@ def test_labels_are_uniform_and_can_be_distinct() -> None:
 
 
 def letters_of(term: Any) -> list[str]:
-    from weft.recursion.inductive import subterms
+    from weft.recursion.terms import subterms
 
     return [one.symbol for one in subterms(term) if isinstance(one, Letter)]
 

@@ -146,7 +146,7 @@ def _reduced(
 def _several(text: str, function: Function, notation: Notation) -> list[Any]:
     """All arguments from one text, one after the other."""
     from weft.recursion import decode_terms
-    from weft.recursion.notation import split_text
+    from weft.recursion.reading import split_text
 
     kinds = [kind for _, kind in function.parameters]
     try:
@@ -207,7 +207,7 @@ def _row(number: str, label: str, term: Any, notation: Notation, digits: int, wi
     from rich.text import Text
 
     from weft.recursion import encode_term
-    from weft.recursion.notation import called_tokens
+    from weft.recursion.vocabulary import called_tokens
 
     line = Text(f"{number:>{digits}}  {label:<{width}} ")
     called = called_tokens(term)
@@ -249,7 +249,7 @@ def _describe(function: Function, name: str, json: bool) -> None:
     if json:
         print_json(_definition_json(name, function))
         return
-    from weft.recursion.notation import type_lines
+    from weft.recursion.vocabulary import type_lines
 
     console = new_console()
     console.print(function.doc or function.name, soft_wrap=True)

@@ -18,16 +18,9 @@ from weft.recursion.evaluation import (
 )
 from weft.recursion.expressions import Call, Open, Term
 from weft.recursion.function import Equation, Function, recursive
-from weft.recursion.inductive import Inductive, Symbols, height, size
-from weft.recursion.notation import (
-    Notation,
-    decode_term,
-    decode_terms,
-    encode_term,
-    parse_term,
-    show_term,
-    vocabulary,
-)
+from weft.recursion.inductive import Inductive, Symbols
+from weft.recursion.notation import Notation, encode_term, show_term
+from weft.recursion.reading import decode_term, decode_terms, parse_term
 from weft.recursion.reduction import (
     Reduct,
     Reduction,
@@ -41,7 +34,9 @@ from weft.recursion.reduction import (
 )
 from weft.recursion.sampling import InputSampler, TermSampler
 from weft.recursion.tables import table
+from weft.recursion.terms import height, size
 from weft.recursion.trace import Step, reduction_json, steps, trace_lines, trace_texts
+from weft.recursion.vocabulary import vocabulary
 
 __all__ = [
     "DEFINITIONS",

@@ -32,10 +32,10 @@ from weft.recursion.inductive import (
     InductiveMeta,
     check_token,
     is_alphabet,
-    size,
     symbol_table,
     type_name,
 )
+from weft.recursion.terms import size
 
 if TYPE_CHECKING:
     from numpy.random import Generator

@@ -22,12 +22,12 @@ is added later would make checked functions incomplete, and is an error.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from operator import itemgetter
 from types import ModuleType
 from typing import Any, NoReturn, cast, dataclass_transform
 
 from weft.errors import Location, WeftError, unknown_name
+from weft.recursion.terms import same_value, subterms, token_of
 
 ALLOWED = {
     "__module__", "__qualname__", "__doc__", "__annotations__", "__firstlineno__",
@@ -309,7 +309,7 @@ class Inductive(tuple[Any, ...], metaclass=InductiveMeta):
     def __eq__(self, other: object) -> bool:
         if self is other:
             return True
-        return isinstance(other, Inductive) and _same(self, other)
+        return isinstance(other, Inductive) and same_value(self, other)
 
     def __ne__(self, other: object) -> bool:
         return not self == other
@@ -449,74 +449,5 @@ def type_name(value: Any) -> str:
     return kind.type.__name__ if isinstance(kind, InductiveMeta) else kind.__name__
 
 
-def token_of(term: Any) -> str:
-    """The token at the head of a value."""
-    return term.symbol if isinstance(term, Symbols) else type(term)._token
-
-
-def children(term: Any) -> tuple[Any, ...]:
-    """The arguments of the constructor at the head of a value."""
-    return () if isinstance(term, Symbols) else term
-
-
-def subterms(term: Any) -> Iterator[Any]:
-    """All subterms of a value in constructor order, itself first."""
-    stack = [term]
-    while stack:
-        current = stack.pop()
-        yield current
-        if not isinstance(current, Symbols):
-            stack.extend(reversed(current))
-
-
-def _same(left: Any, right: Any) -> bool:
-    stack = [(left, right)]
-    while stack:
-        one, other = stack.pop()
-        if one is other:
-            continue
-        if type(one) is not type(other) or isinstance(one, Symbols) or not len(one):
-            return False
-        for pair in zip(one, other, strict=True):
-            stack.append(pair)
-    return True
-
-
 def _count(number: int) -> str:
     return f"{number or 'no'} argument{'' if number == 1 else 's'}"
-
-
-def size(*terms: Any) -> int:
-    """The size of values: the sum of the weights of their constructors; symbols weigh nothing.
-
-    Example:
-        >>> from weft.recursion import size
-        >>> from weft.recursion.library.binary import One, X1
-        >>> size(X1(X1(One())))
-        3
-    """
-    return sum(
-        type(one)._weight
-        for term in terms
-        for one in subterms(term)
-        if not isinstance(one, Symbols)
-    )
-
-
-def height(term: Any) -> int:
-    """The largest number of constructors with weight on a path from the root of a value.
-
-    Example:
-        >>> from weft.recursion import height
-        >>> from weft.recursion.library.peano import O, S
-        >>> height(S(S(O())))
-        2
-    """
-    highest, stack = 0, [(term, 0)]
-    while stack:
-        current, above = stack.pop()
-        if not isinstance(current, Symbols):
-            here = above + type(current)._weight
-            highest = max(highest, here)
-            stack.extend((child, here) for child in current)
-    return highest

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from weft.recursion.inductive import InductiveMeta, Symbols, children, subterms, token_of
+from weft.recursion.inductive import InductiveMeta, Symbols
+from weft.recursion.terms import children, subterms, token_of
 
 
 def leading_run(term: Any, constructor: InductiveMeta) -> int:

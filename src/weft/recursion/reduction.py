@@ -37,7 +37,7 @@ from weft.recursion.expressions import (
     match,
 )
 from weft.recursion.inductive import Inductive
-from weft.recursion.notation import made
+from weft.recursion.reading import made
 
 if TYPE_CHECKING:
     from weft.recursion.expressions import Pattern

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from weft.errors import WeftError
 from weft.recursion.function import recursive
-from weft.recursion.inductive import Inductive, size
+from weft.recursion.inductive import Inductive
 from weft.recursion.measures import leading_run, longest_run
+from weft.recursion.terms import size
 
 if TYPE_CHECKING:
     from numpy.random import Generator

@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 from weft.recursion.function import recursive
-from weft.recursion.inductive import Inductive, height
+from weft.recursion.inductive import Inductive
 from weft.recursion.library.peano import Nat, O, S, plus, times
 from weft.recursion.measures import occurrences
+from weft.recursion.terms import height
 
 
 class Expression(Inductive):

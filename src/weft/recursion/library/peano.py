@@ -7,7 +7,7 @@ from typing import Any
 
 from weft.errors import WeftError
 from weft.recursion.function import recursive
-from weft.recursion.inductive import Inductive, size
+from weft.recursion.inductive import Inductive
 from weft.recursion.library.binary import (
     X1,
     XO,
@@ -18,6 +18,7 @@ from weft.recursion.library.binary import (
     Zero,
     binary_successor,
 )
+from weft.recursion.terms import size
 
 
 class Nat(Inductive):

@@ -6,11 +6,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from weft.recursion.function import recursive
-from weft.recursion.inductive import Inductive, height
+from weft.recursion.inductive import Inductive
 from weft.recursion.library.lists import Cons, Letter, List, Nil, append
 from weft.recursion.library.peano import Nat, No, O, S, Truth, Yes, maximum
 from weft.recursion.measures import spine
 from weft.recursion.tables import table
+from weft.recursion.terms import height
 
 if TYPE_CHECKING:
     from numpy.random import Generator

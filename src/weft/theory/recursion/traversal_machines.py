@@ -27,8 +27,8 @@ from typing import Any, Literal, get_args
 
 from weft.errors import check_known
 from weft.recursion import Notation, decode_term
-from weft.recursion.inductive import children, token_of
 from weft.recursion.library.trees import Tree
+from weft.recursion.terms import children, token_of
 from weft.theory.recursion.state_machines import Pointer, Rule, StateMachine, Word
 from weft.theory.recursion.successor_machines import Candidate
 
