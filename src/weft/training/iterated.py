@@ -121,7 +121,7 @@ def _traces(task: Recursion, tests: Batch) -> list[list[tuple[int, ...]]]:
     found = []
     for row in range(len(tests)):
         first = tuple(tests.source[row, : tests.source_lengths[row]].tolist())
-        terms, term = [first], []
+        terms, term = [first], list[int]()
         for token in tests.targets[row, tests.targets[row] >= 0].tolist():
             if token in (mark, END):
                 terms.append(tuple(term))

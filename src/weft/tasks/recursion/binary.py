@@ -87,7 +87,8 @@ def drawn_decoys(
 
 def depth_of(numbers: Ints) -> Ints:
     """The recursion depth of the successor: how many X1 each number begins with (b)."""
-    return np.argmax(numbers != X1, axis=1)
+    depths: Ints = np.argmax(numbers != X1, axis=1)
+    return depths
 
 
 def longest_run(numbers: Ints) -> Ints:

@@ -195,7 +195,8 @@ def _demonstrations(
     question: tuple[Any, ...],
 ) -> list[tuple[Any, ...]]:
     """Inputs of worked examples, none of them the question."""
-    wanted, found = settings.demonstrations, []
+    wanted = settings.demonstrations
+    found: list[tuple[Any, ...]] = []
     for _ in range(ATTEMPTS):
         if len(found) == wanted:
             return found

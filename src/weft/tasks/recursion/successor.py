@@ -109,7 +109,8 @@ class SuccessorSource:
         """The probability of each cell (length, depth) in a split, up to a factor."""
         given = self.settings
         longest = given.longer
-        lengths, depths = np.indices((longest + 1, longest + 1))
+        grid: Ints = np.indices((longest + 1, longest + 1))
+        lengths, depths = grid[0], grid[1]
         (low, high), (shallow, deep) = (self.splits[split].axes[a] for a in ("size", "depth"))
         inside = (low <= lengths) & (lengths <= high) & (shallow <= depths) & (depths <= deep)
         exact = {"all-carry": 1, "all-carry-longer": 1, "carry-to-last": 2}
@@ -117,7 +118,7 @@ class SuccessorSource:
             return np.where(inside & (depths == lengths - exact[split]), 1.0, 0.0)
         inside &= depths <= lengths - (2 if split in ("deep", "deeper") else 1)
         spread = given.sampling == "depth" if split == TRAIN else split in ("deep", "deeper")
-        weights = np.where(inside, 1.0 if spread else uniform_depths(longest), 0.0)
+        weights: Floats = np.where(inside, 1.0 if spread else uniform_depths(longest), 0.0)
         totals = weights.sum(1, keepdims=True)
         weights = np.divide(weights, totals, out=np.zeros_like(weights), where=totals > 0)
         if split != TRAIN:
@@ -134,8 +135,9 @@ class SuccessorSource:
     def _with_cases(self, shares: Floats) -> Floats:
         """The cells of the training set with the cases that are drawn more often."""
         given = self.settings
-        lengths, depths = np.indices(shares.shape)
-        inside = (given.shortest <= lengths) & (lengths <= given.length)
+        grid: Ints = np.indices(shares.shape)
+        lengths, depths = grid[0], grid[1]
+        inside: Bools = np.asarray((given.shortest <= lengths) & (lengths <= given.length))
         if given.depth:
             inside &= depths <= given.depth
         inside &= ~is_kept_back(lengths, depths)

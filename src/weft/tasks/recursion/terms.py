@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain, islice
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -212,8 +212,9 @@ class TermSource:
         """Random inputs of a split."""
         low, high = self.splits[split].axes["size"]
         if split in SHAPES:
-            terms = TermSampler(self.function.parameters[0][1])
-            return [(term,) for term in terms.sample(rng, count, size=(low, high), shape=split)]
+            trees = TermSampler(self.function.parameters[0][1])
+            side: Literal["left", "right"] = "left" if split == "left" else "right"
+            return [(tree,) for tree in trees.sample(rng, count, size=(low, high), shape=side)]
         cells = self._drawn_cells(split, low, high)
         if cells is None:
             return self._sampler.sample(rng, count, size=(low, high))
