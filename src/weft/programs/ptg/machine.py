@@ -58,7 +58,7 @@ class TraceMachine(weft.Program):
     `encode` translates source and call into this form. It needs `lines` besides that of `def`, and
     a cell for each of `ints`, `counters`, `bools`, for `lists` of up to `capacity` elements, and
     for the numbers 0 to `largest`. Values have up to `tens` tens. Blocks may be nested; `else` and
-    loops over program variables work too. A run of T trace lines takes 2 T layers; 12 heads.
+    loops over program variables work too. A run of T trace lines takes 2 T layers; 13 heads.
     """
 
     max_layers = 20_000
@@ -221,7 +221,8 @@ class TraceMachine(weft.Program):
         The steps are the lines that `pc` pointed at and the values that their targets then had,
         under the names of the source.
         """
-        chunk = max(1, 2**16 // self.positions)  # inputs that the interpreter runs together
+        room = self.memory.cells + FIELDS * self.memory.instructions
+        chunk = max(1, 2**16 // room)  # inputs that the interpreter runs together
         found: list[Trace] = []
         for first in range(0, len(loaded), chunk):
             found += self._traces(loaded[first : first + chunk])
