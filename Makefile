@@ -45,6 +45,7 @@ docs: setup
 	$(BIN)/python docs/generate.py
 	$(BIN)/python docs/pictures.py
 	$(BIN)/python docs/figure4.py
+	$(BIN)/python docs/ptg_data.py
 
 bench: setup
 	$(BIN)/python bench/run.py
