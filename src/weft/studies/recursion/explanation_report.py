@@ -59,7 +59,9 @@ def _verdict(found: RecursionExplanation) -> str:
     told = f"; the same on these inputs: {', '.join(same)}" if same else ""
     if found.decided or found.runner_up is None:
         return name + told
-    return f"{name}, which is not told apart from {found.runner_up.name}{told}"
+    other, count = found.runner_up.name, found.margin.count
+    few = f"only {count:,} output{'' if count == 1 else 's'}" if count else "no output"
+    return f"{name}{told}; {few} tell{'s' if count == 1 else ''} it from {other}"
 
 
 def _failures(found: RecursionExplanation) -> str:

@@ -19,7 +19,7 @@ from weft.studies.plotting import (
     shade_training,
 )
 from weft.studies.recursion.records import RecursionRun, RowRuns
-from weft.studies.recursion.report import INSIDE, depth_curve
+from weft.studies.recursion.report import depth_curve
 from weft.studies.recursion.rows import HEADER, TRACES, USUAL
 
 if TYPE_CHECKING:
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SIZE = (2.3, 1.8)
-BEYOND = (*INSIDE, "longer", "deeper", "all-carry-longer")
+BEYOND = ("longer", "deeper", "all-carry-longer")
+"""Splits with larger sizes."""
 SUPERVISION = {
     "evaluate": ("values, end to end", METHODS["from answers"]),
     "step": ("atomic steps, iterated", LOOKS[0]),
@@ -46,7 +47,7 @@ def figures_of(rows: Sequence[RowRuns]) -> tuple[Drawing, ...]:
         found.append(
             Drawing(
                 name="depth",
-                caption="Exact match by recursion depth and supervision",
+                caption="Exact match by recursion depth; beyond the shaded range, larger sizes",
                 draw=lambda: draw_supervision(finished, functions),
             )
         )
@@ -152,4 +153,8 @@ def _line(
 
 
 def _curve(run: RecursionRun) -> dict[int, Share]:
-    return depth_curve(run, BEYOND)
+    """Accuracy by depth: on sizes of the training range, and on larger ones at depths beyond."""
+    inside = depth_curve(run)
+    deepest = max(inside, default=-1)
+    beyond = depth_curve(run, BEYOND)
+    return {**inside, **{depth: share for depth, share in beyond.items() if depth > deepest}}
