@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from test_definition_errors import load
 
 from weft.errors import WeftError
 from weft.recursion import (
@@ -320,3 +322,28 @@ def test_limits_and_wrong_numbers_of_rounds() -> None:
     assert reduce(begun.term).term == to_list("hgfedcba")
     assert reduce(call, 0).term == call
     assert reduce(call, 45).finished
+
+
+def test_reductions_that_grow_exponentially_are_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = """
+        @recursive
+        def full(n: Nat) -> Tree:
+            match n:
+                case O(): return Leaf()
+                case S(b): return Branch(Letter("a"), full(b), full(b))
+        """
+    module: Any = load(tmp_path, source)
+    number = module.O()
+    for _ in range(60):
+        number = module.S(number)
+    monkeypatch.setattr("weft.recursion.reduction.MAX_CALLS", 5_000)
+    with pytest.raises(WeftError, match="takes more than 5,000 calls"):
+        reduce(module.full.call(number), parallel=True)
+    with pytest.raises(WeftError, match="takes more than 500 rounds"):
+        reduce(module.full.call(number), max_rounds=500)
+    with pytest.raises(WeftError, match="takes more than 5,000 steps"):
+        module.full.evaluate(number, max_steps=5_000)
+    with pytest.raises(WeftError, match="takes more than 5,000 steps"):
+        module.full.depth(number, max_steps=5_000)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from weft.errors import WeftError
-from weft.recursion import DEFINITIONS, InputSampler, TermSampler, height, size
+from weft.recursion import DEFINITIONS, Function, InputSampler, TermSampler, height, size
 from weft.recursion.grammar import below
 from weft.recursion.inductive import InductiveMeta, is_alphabet
 from weft.recursion.library.binary import Positive
@@ -268,3 +268,21 @@ def test_inputs_that_cannot_be_drawn_are_refused(case: str) -> None:
     options, message = REFUSED_INPUTS[case]
     with pytest.raises(WeftError, match=message):
         InputSampler(DEFINITIONS["successor"]).sample(np.random.default_rng(0), 1, **options)
+
+
+def test_a_case_that_fails_is_refused_with_its_name() -> None:
+    successor = DEFINITIONS["successor"]
+
+    def broken(rng: Any, size: int) -> Any:
+        raise KeyError(size)
+
+    function = Function(
+        "f", successor.parameters, successor.result,
+        cases={"broken": broken, "wrong": lambda rng, size: (3,)},
+    )  # fmt: skip
+    function._equations = successor.equations
+    sampler, rng = InputSampler(function), np.random.default_rng(0)
+    with pytest.raises(WeftError, match="f: its case 'broken' fails for size 4: KeyError: 4"):
+        sampler.sample(rng, 1, size=4, cases={"broken": 1})
+    with pytest.raises(WeftError, match="its argument 'n' is of type int"):
+        sampler.sample(rng, 1, size=4, cases={"wrong": 1})

@@ -11,7 +11,7 @@ import pytest
 from test_definition_errors import load
 
 from weft.errors import WeftError
-from weft.recursion import definition
+from weft.recursion import definition, next_term
 
 ENDLESS = {
     "itself": "def f(n: Nat) -> Nat:\n    return f(n)\n",
@@ -286,6 +286,11 @@ DISGUISES = {
         "@recursive\ndef f(n: Nat) -> Nat:\n    return (m := n)\n",
         "is not a term",
     ),
+    "a parameter that patterns do not bind": (
+        "@recursive\ndef f(_: Nat, n: Nat) -> Nat:\n    match n:\n        case O(): return _\n"
+        "        case S(_): return _\n",
+        "a parameter is named _",
+    ),
     "a subscript": ("@recursive\ndef f(n: Nat) -> Nat:\n    return n[0]\n", "is not a term"),
     "an attribute of a term": (
         "@recursive\ndef f(n: Nat) -> Nat:\n    return n.before\n",
@@ -480,3 +485,47 @@ def test_too_many_arguments_to_check_are_refused(tmp_path: Path) -> None:
         for k in range(6)
     )
     load(tmp_path, rotated)  # n0 becomes smaller every time, whatever the others do
+
+
+def nested(levels: int, inner: str = "b") -> str:
+    return "S(" * levels + inner + ")" * levels
+
+
+def test_deep_patterns_and_terms_are_refused_or_evaluated(tmp_path: Path) -> None:
+    rows = "".join(f"        case {nested(k, 'O()')}: return O()\n" for k in range(39))
+    source = "@recursive\ndef f(n: Nat) -> Nat:\n    match n:\n" + rows
+    module: Any = load(tmp_path, f"{source}        case {nested(39)}: return {nested(38)}\n")
+    number = module.O()
+    for _ in range(60):
+        number = module.S(number)
+    assert module.f(number) == module.f.evaluate(number)
+    assert next_term(module.f.call(number)) == module.f(number)
+    with pytest.raises(WeftError, match="nested more than 40 levels deep"):
+        load(tmp_path, f"{source}        case {nested(41)}: return b\n")
+    with pytest.raises(WeftError, match="nested more than 40 levels deep"):
+        load(tmp_path, f"@recursive\ndef f(b: Nat) -> Nat:\n    return {nested(80)}\n")
+
+
+def test_cases_with_very_many_decisions_are_refused(tmp_path: Path) -> None:
+    """The last parameters say which of the first ones counts: 2^16 decisions from left to right."""
+    bits = 4
+    names = [f"n{number}" for number in range(2**bits + bits)]
+    rows = []
+    for number in range(2**bits):
+        code = ["S(_)" if number >> bit & 1 else "O()" for bit in range(bits)]
+        for pattern in ("O()", "S(_)"):
+            row = ["_"] * number + [pattern] + ["_"] * (2**bits - number - 1) + code
+            rows.append(f"        case {', '.join(row)}: return n0\n")
+    header = f"@recursive\ndef f({', '.join(f'{n}: Nat' for n in names)}) -> Nat:\n"
+    source = f"{header}    match {', '.join(names)}:\n{''.join(rows)}"
+    with pytest.raises(WeftError, match="its cases are too involved to be checked"):
+        load(tmp_path, source)
+    reordered = [*names[2**bits :], *names[: 2**bits]]
+    rows = [
+        row.replace("        case ", "").replace(": return n0\n", "").split(", ") for row in rows
+    ]
+    first = "".join(
+        f"        case {', '.join([*row[2**bits :], *row[: 2**bits]])}: return n0\n" for row in rows
+    )
+    header = f"@recursive\ndef f({', '.join(f'{n}: Nat' for n in reordered)}) -> Nat:\n"
+    load(tmp_path, f"{header}    match {', '.join(reordered)}:\n{first}")

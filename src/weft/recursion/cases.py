@@ -12,6 +12,8 @@ from weft.recursion.expressions import Apply, Build, Expression, Match, Pattern,
 from weft.recursion.function import Equation, Function, Scope
 from weft.recursion.inductive import Inductive, InductiveMeta, Symbols, is_alphabet, symbol_table
 
+MOST_NESTED = 40
+"""Levels of a pattern or of a right-hand side; deeper ones are refused."""
 DEFINING: list[Function] = []
 """Functions that are being defined, whose names are not bound yet."""
 
@@ -111,6 +113,10 @@ class CaseReader:
         if outside and not outside.endswith("<locals>"):
             raise self.error(None, "it stands in a class", "Define it in a module or a function")
         names = [*given.posonlyargs, *given.args]
+        if any(one.arg == "_" for one in names):
+            raise self.error(
+                None, "a parameter is named _, which patterns do not bind", "Rename it"
+            )
         if not names:
             raise self.error(None, "it has no parameter to recurse on")
         return tuple(
@@ -124,6 +130,23 @@ class CaseReader:
         return self.lookup(target, annotation=True) is recursive or (
             isinstance(target, ast.Attribute) and target.attr == "recursive"
         )
+
+    def check_nesting(self, node: ast.AST) -> None:
+        """Refuse patterns and terms that are nested too deeply to be compiled."""
+        level, nodes = 0, [node]
+        while nodes := [
+            inner
+            for one in nodes
+            for inner in ast.iter_child_nodes(one)
+            if isinstance(inner, (ast.pattern, ast.expr))
+        ]:
+            level += 1
+            if level > MOST_NESTED:
+                raise self.error(
+                    node,
+                    f"it is nested more than {MOST_NESTED} levels deep",
+                    "Give parts of it to functions of their own",
+                )
 
     # Cases
 
@@ -164,6 +187,7 @@ class CaseReader:
 
     def _row(self, case: ast.match_case, places: list[int], parameters: list[Variable]) -> Row:
         where = self.source.location(case.pattern)
+        self.check_nesting(case.pattern)
         if case.guard is not None:
             raise self.error(
                 case.guard,
@@ -263,6 +287,7 @@ class CaseReader:
             bound = dict(self.function.parameters)
             known = {one.name: one for row in patterns for one in variables(row)}
             bound |= {name: one.type for name, one in known.items()}
+            self.check_nesting(value)
             right = self.expression(value, bound)
             self._check_type(value, right, self.function.result)
             made.append(Equation(self.function, number, patterns, right, where))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from weft.errors import Location, WeftError
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 MOST_ROWS = 2_000
 """Cases that are compared; more in one function are refused."""
+MOST_DECISIONS = 20_000
+"""Decisions on constructors in one function; more are refused."""
 
 
 def check_cases(
@@ -35,7 +37,16 @@ def check_cases(
                     remedy="Name the constructors that remain, so that each case is true by itself",
                 )
     types = [kind for _, kind in function.parameters]
-    missing = uncovered([list(patterns) for patterns, _, _ in rows], types)
+    decisions = iter(range(MOST_DECISIONS))
+    try:
+        missing = uncovered([list(patterns) for patterns, _, _ in rows], types, decisions)
+    except StopIteration:
+        raise WeftError(
+            "its cases are too involved to be checked",
+            subject=function.name,
+            where=function.where,
+            remedy="Match on fewer parameters at a time",
+        ) from None
     if missing is not None:
         raise WeftError(
             f"no case matches {_call_text(function, missing)}",
@@ -72,26 +83,34 @@ def _anonymous(pattern: Pattern) -> Pattern:
     return Match(pattern.head, tuple(_anonymous(one) for one in pattern.arguments))
 
 
-def uncovered(rows: list[list[Pattern]], types: Sequence[InductiveMeta]) -> list[Pattern] | None:
+def uncovered(
+    rows: list[list[Pattern]], types: Sequence[InductiveMeta], decisions: Iterator[int]
+) -> list[Pattern] | None:
     """Patterns of terms that no row matches; None if the rows are exhaustive.
 
     This is the usual recursion on the first column (Maranget 2007): the rows are split by the
     constructors that appear there.
+
+    Args:
+        rows: the patterns of every case.
+        types: of the columns.
+        decisions: one is taken for every split; StopIteration when there are no more.
     """
     if not types:
         return None if rows else []
     kind, rest = types[0], types[1:]
     used = {one.head for row in rows if isinstance(one := row[0], Match)}
     if not used:
-        missing = uncovered([row[1:] for row in rows], rest)
+        missing = uncovered([row[1:] for row in rows], rest, decisions)
         return None if missing is None else [Variable("_", kind), *missing]
     for head, inner in heads(kind):
+        next(decisions)
         narrowed = [
             [*_inner(row[0], inner), *row[1:]]
             for row in rows
             if isinstance(row[0], Variable) or row[0].head is head
         ]
-        missing = uncovered(narrowed, [*inner, *rest])
+        missing = uncovered(narrowed, [*inner, *rest], decisions)
         if missing is not None:
             count = len(inner)
             return [Match(head, tuple(missing[:count])), *missing[count:]]

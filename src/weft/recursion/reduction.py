@@ -47,6 +47,8 @@ MAX_ROUNDS = 100_000
 """Rounds of a reduction before it is an error."""
 
 _new = tuple.__new__
+MAX_CALLS = 1_000_000
+"""Calls that parallel rounds reduce before it is an error."""
 StepKind = Literal["delta", "beta", "iota"]
 
 
@@ -191,7 +193,7 @@ def reduce(
             remedy="Give a smaller term, fewer rounds, or more as max_rounds",
         )
     last = found[-1].after if found else term
-    finished = rounds is None or not any(True for _ in iterate(last, parallel=True, only=only))
+    finished = rounds is None or _search(None, last, frozenset(only)) is None
     return Reduction(term, found, last, finished)
 
 
@@ -424,13 +426,19 @@ def _search(frame: Frame | None, term: Any, allowed: frozenset[Function]) -> Fou
 
 
 def _parallel_rounds(term: Any, allowed: frozenset[Function]) -> Iterator[Round]:
-    number = 0
+    number = total = 0
     while True:
         reducts: list[Reduct] = []
         term = develop(term, allowed, reducts.append)
         if not reducts:
             return
         number += 1
+        total += len(reducts)
+        if total > MAX_CALLS:
+            raise WeftError(
+                f"the reduction of all calls at once takes more than {MAX_CALLS:,} calls",
+                remedy="Give a smaller term, or fewer rounds",
+            )
         reducts.sort(key=lambda one: one.position)
         yield Round(number, tuple(reducts), None, term)
 

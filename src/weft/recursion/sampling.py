@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from weft.errors import WeftError, check_known
+from weft.language.user_code import user_code
 from weft.recursion.depth_grammar import depth_grammar
 from weft.recursion.grammar import Grammar, Production, below
 from weft.recursion.inductive import (
@@ -363,7 +364,8 @@ class InputSampler:
         return found
 
     def _case(self, name: str, rng: np.random.Generator, size: int) -> tuple[Any, ...]:
-        made = self.function.cases[name](rng, size)
+        with user_code(f"its case '{name}' fails for size {size}", subject=self.function.name):
+            made = self.function.cases[name](rng, size)
         arguments = made if isinstance(made, tuple) and type(made) is tuple else (made,)
         self.function.check_arguments(arguments)
         return arguments
