@@ -338,7 +338,7 @@ def test_reductions_that_grow_exponentially_are_stopped(
     number = module.O()
     for _ in range(60):
         number = module.S(number)
-    monkeypatch.setattr("weft.recursion.reduction.MAX_CALLS", 5_000)
+    monkeypatch.setattr("weft.recursion.rounds.MAX_CALLS", 5_000)
     with pytest.raises(WeftError, match="takes more than 5,000 calls"):
         reduce(module.full.call(number), parallel=True)
     with pytest.raises(WeftError, match="takes more than 500 rounds"):

@@ -22,16 +22,14 @@ from weft.recursion.inductive import Inductive, Symbols
 from weft.recursion.notation import Notation, encode_term, show_term
 from weft.recursion.reading import decode_term, decode_terms, parse_term
 from weft.recursion.reduction import (
-    Reduct,
     Reduction,
-    Round,
     combination,
-    iterate,
     next_term,
     normal_form,
     reduce,
     unroll,
 )
+from weft.recursion.rounds import Reduct, Round, iterate
 from weft.recursion.sampling import InputSampler, TermSampler
 from weft.recursion.tables import table
 from weft.recursion.terms import height, size

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from weft.errors import WeftError
 from weft.recursion.expressions import Match
 from weft.recursion.inductive import Inductive
 from weft.recursion.notation import PREFIX, Notation, encode_term, show_term
-from weft.recursion.reduction import MAX_ROUNDS, Frame, Reduct, Reduction, StepKind, iterate
+from weft.recursion.reduction import MAX_ROUNDS, Reduction
+from weft.recursion.rounds import Frame, Reduct, iterate
 
 if TYPE_CHECKING:
     from weft.recursion.expressions import Term
@@ -34,7 +35,7 @@ class Step:
         after: what stands in place of the call after the step.
     """
 
-    kind: StepKind
+    kind: Literal["delta", "beta", "iota"]
     rule: str
     after: str
 
