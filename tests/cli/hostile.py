@@ -145,6 +145,7 @@ BASES: dict[str, list[str]] = {
     "ptg sample": ["tier=nano", "--size", "2"],
     "recursion iterate": ["RUN", "--runs", "runs", "--size", "2", "--device", "cpu"],
     "recursion prompts": ["successor", "--out", "new.jsonl", "--depths", "1"],
+    "recursion finetune": ["adir", "--steps", "1", "--device", "cpu"],
     "recursion grade": ["prompts.jsonl", "answers.jsonl"],
     "regulariser": ["counting"],
     "predict": ["(aa)*", "--seconds", "1"],

@@ -84,6 +84,11 @@ COMMANDS = {
         "Write prompts about a recursive function for a language model.",
     ),
     "recursion grade": ("recursion", "grade_command", "Grade a file of answers exactly."),
+    "recursion finetune": (
+        "recursion",
+        "finetune_command",
+        "Fine-tune a pretrained model on a recursive function.",
+    ),
     "ptg run": ("ptg", "run_command", "Run a program of the trace language and print its trace."),
     "ptg show": ("ptg", "show_command", "Show a program, its trace, and that of a model."),
     "ptg sample": ("ptg_sample", "sample_command", "Draw random programs with their traces."),

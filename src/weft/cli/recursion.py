@@ -195,3 +195,85 @@ def grade_command(
     if any(each.ask == "trace" for each in grades.prompts) and grades.errors:
         shown = ", ".join(f"{line}: {count}" for line, count in grades.errors.items())
         print(f"first wrong line: count  {shown}")
+
+
+def finetune_command(
+    folder: Annotated[
+        Path, typer.Argument(metavar="FOLDER", help="A local folder of Hugging Face Transformers.")
+    ],
+    changes: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="KEY=VALUE ...", help="Parameters of the task, as in order=natural."
+        ),
+    ] = None,
+    steps: Annotated[int, count_option("--steps", "Number of steps.")] = 2000,
+    batch: Annotated[int, count_option("--batch", "Examples per step.")] = 32,
+    lr: Annotated[float, typer.Option("--lr", help="Learning rate of AdamW.")] = 1e-4,
+    seed: Annotated[int, count_option("--seed", "Seed of the data.", 0)] = 0,
+    size: Annotated[int, count_option("--size", "Number of tests per split.")] = 500,
+    splits: Annotated[
+        list[str] | None, typer.Option("--split", help="Only this split; may be repeated.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FOLDER", help="Save the model and scores.")
+    ] = None,
+    device: Device = "auto",
+    json: Json = False,
+) -> None:
+    """Fine-tune a pretrained model on a recursive function, and score it by depth.
+
+    The folder is that of an encoder-decoder or a decoder with its tokeniser, such as T5, CodeT5 or
+    GPT-2. Nothing is downloaded. Needs the extra hf.
+
+    Examples:
+
+      weft recursion finetune ~/models/codet5-small order=natural --out codet5-successor
+
+      weft recursion finetune ~/models/gpt2 definition=in-order notation=flat shortest=1 length=10
+    """
+    from weft.config import assignment
+    from weft.files import output_folder, write_json
+    from weft.tasks import task
+    from weft.training.environment import device_of
+    from weft.training.pretrained import FineTuning, Pretrained, fine_tune, score_pretrained
+
+    if out is not None:
+        output_folder(out, option="--out")
+    made = task("recursion", **dict(map(assignment, changes or [])))
+    settings = FineTuning(
+        steps=steps, batch=batch, lr=lr, seed=seed, size=size, splits=tuple(splits or ())
+    )
+    for split in settings.splits:
+        made.check_split(split)
+    pretrained = Pretrained(folder.expanduser(), device_of(device))
+    every = max(1, steps // 20)
+
+    def report(step: int, loss: float, seconds: float) -> None:
+        if not json and (step % every == 0 or step == steps):
+            print(f"step {step:,} of {steps:,}: loss {loss:.4f}, {seconds:.0f} s")
+
+    fine_tune(pretrained, made, settings, report)
+    scores = list(score_pretrained(pretrained, made, settings))
+    values = [
+        {
+            "split": each.split,
+            **each.share.as_dict(),
+            "depth": [{"value": at, **share.as_dict()} for at, share in each.by("depth").items()],
+        }
+        for each in scores
+    ]
+    if json:
+        print_json(values)
+    else:
+        rows = [
+            [each.split, each.share.percent, str(each.share.interval), f"{each.share.count:,}"]
+            for each in scores
+        ]
+        header = ("split", "right", "95% interval", "n")
+        new_console().print(new_table(header, rows, header[1:]))
+    if out is not None:
+        out.mkdir(parents=True, exist_ok=True)
+        pretrained.model.save_pretrained(out)
+        pretrained.tokeniser.save_pretrained(out)
+        write_json(out / "recursion.json", {"parameters": made.parameters, "splits": values})
