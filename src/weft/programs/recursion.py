@@ -135,7 +135,7 @@ class Traversal(weft.Program):
     """
 
     def __init__(self, order: str = "in", letters: str = "abcdefgh", depth: int = 5) -> None:
-        self._choose(order, letters, depth)
+        self.tokens = self._choose(order, letters, depth)
         self.closed = depth + 1  # the level of a node without an open call
         self.token = weft.var(len(letters) + 2, token=self.tokens.index)
         self.mode = weft.var(3)
@@ -155,8 +155,8 @@ class Traversal(weft.Program):
         self.output = self.out
         self.halt = self.mode == DONE
 
-    def _choose(self, order: str, letters: str, depth: int = DEEPEST, mark: str = "s") -> None:
-        """Set what does not depend on the algorithm: order, tokens, and how deep trees may be."""
+    def _choose(self, order: str, letters: str, depth: int = DEEPEST, mark: str = "s") -> list[str]:
+        """Set what does not depend on the algorithm; returns the tokens."""
         if order not in ("pre", "in", "post"):
             raise weft.WeftError(f"there is no order '{order}'", remedy="Choose pre, in or post")
         if not letters or len({*letters, ".", mark}) < len(letters) + 2:
@@ -164,7 +164,7 @@ class Traversal(weft.Program):
             raise weft.WeftError(f"the letters are '{letters}'", remedy=remedy)
         self.order, self.letters, self.depth, self.mark = order, letters, depth, mark
         self.leaf, self.start, self.blank = len(letters), len(letters) + 1, len(letters)
-        self.tokens = [*letters, ".", mark]
+        return [*letters, ".", mark]
 
     def step(self, z: Any) -> None:
         if z.mode == DESCEND:

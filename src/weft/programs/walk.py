@@ -27,8 +27,7 @@ class TreeWalk(Traversal):
     max_layers = 1 << 16
 
     def __init__(self, order: str = "in", letters: str = "abcdefgh") -> None:
-        self._choose(order, letters, mark="^")
-        self.tokens = [*self.tokens, "$"]
+        self.tokens = [*self._choose(order, letters, mark="^"), "$"]
         self.token = weft.var(len(self.tokens), token=self.tokens.index)
         self.end = len(self.tokens) - 1
         self.mode = weft.var(3)
