@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ from weft.recursion import (
     trace_texts,
     unroll,
 )
-from weft.recursion.expressions import Apply, Variable, head_token
+from weft.recursion.expressions import Apply, Variable, build, head_token
 from weft.recursion.library.binary import Positive
 from weft.recursion.library.lists import to_list
 from weft.recursion.library.peano import to_nat
@@ -347,3 +348,67 @@ def test_reductions_that_grow_exponentially_are_stopped(
         module.full.evaluate(number, max_steps=5_000)
     with pytest.raises(WeftError, match="takes more than 5,000 steps"):
         module.full.depth(number, max_steps=5_000)
+
+
+NESTED = """
+@recursive
+def half(n: Nat) -> Nat:
+    match n:
+        case O(): return O()
+        case S(O()): return O()
+        case S(S(b)): return S(half(b))
+
+@recursive
+def least(m: Nat, n: Nat) -> Nat:
+    match m, n:
+        case _, O(): return n
+        case O(), S(_): return m
+        case S(a), S(b): return S(least(a, b))
+
+@recursive
+def third(n: Nat, m: Nat) -> Nat:
+    match n:
+        case O(): return m
+        case S(O()): return least(m, n)
+        case S(S(O())): return half(m)
+        case S(S(S(b))): return S(third(b, third(b, m)))
+
+@recursive
+def all_of_them(m: Nat, n: Nat) -> Nat:
+    return third(half(m), least(m, n))
+"""
+
+
+def test_rounds_of_nested_calls_with_deep_patterns(tmp_path: Path) -> None:
+    """The outermost call may become reducible two constructors above the last reduction."""
+    module: Any = load(tmp_path, NESTED)
+    function, rng = module.all_of_them, np.random.default_rng(0)
+    naive, arity = Naive(function), arities(function)
+
+    def drawn(depth: int) -> Any:
+        kind = int(rng.integers(6)) if depth else 5
+        if kind == 5:
+            number = module.O()
+            for _ in range(int(rng.integers(4))):
+                number = module.S(number)
+            return number
+        if kind == 4:
+            return build(module.S, [drawn(depth - 1)])
+        called = function.functions[kind]
+        return called.call(*(drawn(depth - 1) for _ in range(called.arity)))
+
+    compared = 0
+    for _ in range(150):
+        start = drawn(4)
+        for parallel in (False, True):
+            term = naive.tree(encode_term(start), arity)
+            for one in itertools.islice(iterate(start, parallel=parallel), 60):
+                following = naive.all_at_once(term) if parallel else naive.outermost(term)
+                assert following is not None
+                term = following
+                assert encode_term(one.after) == flattened(term)
+                compared += 1
+            if len(reduce(start, 60, parallel=parallel).rounds) < 60:
+                assert naive.outermost(term) is None
+                assert reduce(start).term == normal_form(start)
+    assert compared > 2_000

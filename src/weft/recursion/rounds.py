@@ -8,11 +8,12 @@ patterns of the equation have them. To reduce it takes three steps:
     iota    the match chooses the case of the constructors, and binds its variables
 
 A *round* is this triple at the outermost reducible call, the leftmost if there are several. In
-parallel, a round reduces all reducible calls of the term at once. The recursion of checked
-functions ends, so rounds come to a normal form, the same in both ways.
+parallel, a round reduces all reducible calls of the term at once. Equations are disjoint and no
+variable occurs twice in a pattern, so the normal form does not depend on the order; and because
+evaluation of checked functions ends, every sequence of rounds ends.
 
 The state between rounds is a zipper: the term in which the last reduction took place, and a linked
-list of frames around it. A round therefore costs no more than its own step, however deep it is.
+list of frames around it. The next round starts there, not at the root of a deep term.
 """
 
 from __future__ import annotations
