@@ -152,16 +152,18 @@ class Assembler:
         fragments, names, number = self.fragments, self.names, self.fragments.number
         label, first, comma = fragments.label, sampled.first_label, fragments.comma
         listed, given = [], []
+        integers, booleans, lists = inputs
         for kind, place in parameters:
-            name, value = names[kind][place], inputs[kind][place]
+            name = names[kind][place]
             listed.append(name)
             if kind == 0:
-                given.append(name + self.values + number[value])  # type: ignore[index]
+                value = number[integers[place]]
             elif kind == 1:
-                given.append(name + self.values + (self.true if value else self.false))
+                value = self.true if booleans[place] else self.false
             else:
-                items = comma.join([number[item] for item in value])  # type: ignore[union-attr]
-                given.append(name + self.values + self.open + items + self.close)
+                items = comma.join([number[item] for item in lists[place]])
+                value = self.open + items + self.close
+            given.append(name + self.values + value)
         parts = [self.start, label[first], self.define, comma.join(listed), self.defined]
         for place, line in enumerate(sampled.code, first + 1):
             parts.append(label[place])

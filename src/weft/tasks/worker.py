@@ -12,7 +12,8 @@ from __future__ import annotations
 import json
 import os
 import sys
-from typing import Any, BinaryIO
+from io import BufferedIOBase
+from typing import Any
 
 import numpy as np
 
@@ -24,7 +25,7 @@ ARRAYS = ("tokens", "lengths", "targets", "source", "source_lengths", "legal", "
 """The arrays of a batch that training reads; axes are not sent."""
 
 
-def write_batch(file: BinaryIO, batch: Batch) -> None:
+def write_batch(file: BufferedIOBase, batch: Batch) -> None:
     """Write a batch, without its axes."""
     arrays = {name: getattr(batch, name) for name in ARRAYS}
     present = {name: np.ascontiguousarray(a) for name, a in arrays.items() if a is not None}
@@ -35,7 +36,7 @@ def write_batch(file: BinaryIO, batch: Batch) -> None:
     file.flush()
 
 
-def read_batch(file: BinaryIO) -> Batch | None:
+def read_batch(file: BufferedIOBase) -> Batch | None:
     """Read what `write_batch` wrote; None if the file ends first."""
     line = file.readline()
     if not line.endswith(b"\n"):
@@ -43,7 +44,7 @@ def read_batch(file: BinaryIO) -> Batch | None:
     arrays: dict[str, Any] = {}
     for name, (kind, shape) in json.loads(line).items():
         array = np.empty(shape, dtype=np.dtype(kind))
-        if array.size and file.readinto(array.data.cast("B")) < array.nbytes:  # type: ignore[attr-defined]
+        if array.size and file.readinto(array.data.cast("B")) < array.nbytes:
             return None
         arrays[name] = array
     return Batch(**arrays)

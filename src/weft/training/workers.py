@@ -15,7 +15,8 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict
-from typing import Any, BinaryIO, cast
+from io import BufferedIOBase
+from typing import Any, cast
 
 from weft.tasks import Batch, Task
 from weft.tasks.worker import read_batch
@@ -68,7 +69,7 @@ class Workers:
         process = self.processes[place] if self.processes else None
         if process is None:
             return None
-        found = read_batch(cast(BinaryIO, process.stdout))
+        found = read_batch(cast(BufferedIOBase, process.stdout))
         if found is None:
             _end(process)
             self.processes[place] = None
