@@ -18,6 +18,8 @@ from weft.ptg.language import Language, Program, Value
 from weft.ptg.parser import parse
 from weft.ptg.source import source_of
 from weft.ptg.tracing import call_text, program_text, trace_text
+from weft.tasks import task
+from weft.tasks.program_traces.task import ProgramTraces
 
 SMALL_TIER: dict[str, Any] = {
     "lines": 39,
@@ -193,3 +195,17 @@ def test_it_executes_a_thousand_random_programs() -> None:
     machine, rng = TraceMachine(**SMALL_TIER), random.Random(3)
     runs = [random_run(rng, machine.memory, 39, steps=110) for _ in range(1_000)]
     assert compare(machine, runs) > 10_000
+
+
+@pytest.mark.slow
+def test_it_is_exact_on_every_split_of_the_small_tier() -> None:
+    machine, traces = TraceMachine(**SMALL_TIER), task("program-traces", tier="small")
+    assert isinstance(traces, ProgramTraces)
+    for split in traces.splits:
+        rows = traces.test_set(split, 200).tokens
+        runs = [traces.program_of(row) for row in rows]
+        loaded = [
+            load(machine.memory, parse(source, traces.language), given) for source, given in runs
+        ]
+        found = [trace_text(trace) for trace in machine.traces(loaded)]
+        assert found == [traces.trace_of(row) for row in rows], split
