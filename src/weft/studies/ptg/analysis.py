@@ -208,7 +208,8 @@ def category_of(task: ProgramTraces, tokens: Ints, step: int, line: str) -> tupl
     lines = right.split("\n")[:-1]
     if not ended and lines[step : step + 1] == [kept]:
         # The right line in other tokens: the name of a counter, written letter by letter.
-        return "malformed", program_kind(program, trace.steps[step].line)
+        kind = "final state" if task.answer else program_kind(program, trace.steps[step].line)
+        return "malformed", kind
     text = "".join(f"{each}\n" for each in lines[:step]) + kept
     if not ended:
         text += "\n"
@@ -227,11 +228,6 @@ def program_kind(program: Program, line: int) -> str:
 def _run(source: str, language: Any, inputs: tuple[tuple[str, Any], ...]) -> tuple[Any, Any]:
     program = parse(source, language)
     return program, run(program, dict(inputs))
-
-
-def without_errors(analysis: SplitAnalysis) -> SplitAnalysis:
-    """The analysis without categories, as for models whose weights are gone."""
-    return replace(analysis, errors={})
 
 
 def total_errors(analyses: Sequence[SplitAnalysis]) -> dict[str, Counter[str]]:
