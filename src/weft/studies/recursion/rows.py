@@ -19,7 +19,7 @@ from weft.training.config import TrainingConfig
 from weft.training.launch.sweep import Cell
 from weft.training.traces.recipes import trace_config
 
-SOURCE = "arXiv 2401.12947"
+SOURCE = "Zhang et al. (2024)"
 HEADER = ("function", "order", "learns", "model", "positions", "C", "size", "rare cases")
 """The columns of labels."""
 TRAVERSALS = ("pre-order", "in-order", "post-order")
