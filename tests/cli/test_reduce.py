@@ -163,8 +163,8 @@ REFUSED = {
     "successor",
     ("reverse", "Cons a Cons b Nil", "--max-rounds", "2"): "the reduction takes more than 2 "
     "rounds. Give a smaller term, fewer rounds, or more as max_rounds",
-    ("successor", "01", "--rounds", "-1"): "invalid value for '--rounds -1': it must be at least 0. "
-    "See weft reduce --help",
+    ("successor", "01", "--rounds", "-1"): "invalid value for '--rounds -1': it must be at least "
+    "0. See weft reduce --help",
 }  # fmt: skip
 
 

@@ -5,13 +5,14 @@ recursive, table            define a function by equations, checked
 definition, DEFINITIONS     functions by name, of the library or in a file
 Notation, parse_term, ...   terms as sequences of tokens, and back
 reduce, unroll, ...         delta, beta and iota steps, in rounds
-evaluate, recursion_depth   values and measures, compiled and without a limit of depth
+steps, trace_lines, ...     their traces as text and as JSON
+evaluate, measure           values and recursion depths, compiled and without a limit of depth
+TermSampler, InputSampler   terms by size, height and shape; arguments by recursion depth
 """
 
 from weft.recursion.definitions import DEFINITIONS, definition, definition_name
 from weft.recursion.evaluation import (
     Measure,
-    equations_applied,
     evaluate,
     measure,
     recursion_depth,
@@ -59,7 +60,6 @@ __all__ = [
     "definition",
     "definition_name",
     "encode_term",
-    "equations_applied",
     "evaluate",
     "height",
     "iterate",

@@ -40,19 +40,6 @@ def evaluate(function: Function, *arguments: Any, max_steps: int | None = None) 
         raise too_long(function, limit) from None
 
 
-def equations_applied(function: Function, *arguments: Any, max_steps: int | None = None) -> int:
-    """The number of equations that the evaluation of a call applies.
-
-    Example:
-        >>> from weft.recursion import definition, equations_applied
-        >>> from weft.recursion.library.binary import One, X1
-        >>> equations_applied(definition("successor"), X1(X1(One())))
-        3
-    """
-    evaluate(function, *arguments, max_steps=max_steps)
-    return compiled(function).applied
-
-
 def recursion_depth(function: Function, *arguments: Any, max_steps: int | None = None) -> int:
     """The largest number of nested recursive calls in the evaluation of a call.
 
