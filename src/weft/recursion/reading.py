@@ -61,6 +61,8 @@ def decode_term(
 ) -> Any:
     """The term of a type that tokens stand for.
 
+    In style `flat`, lists one after the other are read as nested to the right: a (b c).
+
     Args:
         tokens: the tokens; all of them must belong to the term.
         kind: the type of the term.
