@@ -62,8 +62,8 @@ class Recursion(Task):
         deepest_share: the share of training examples whose depth is the largest of their size:
             for binary numbers, carries through the whole number.
         deep_share: the share of training examples that are as in the split `deep`.
-        pool: how many inputs of each size are drawn at most, for definitions other than the
-            successor; they are reused.
+        pool: how many inputs of a split are drawn and reused, for definitions other than the
+            successor.
     """
 
     name: ClassVar[str] = "recursion"

@@ -52,7 +52,7 @@ class Settings:
         sampling: whether depths in training are as they come, or all equally frequent.
         deepest_share: the share of training examples that are as deep as their size allows.
         deep_share: the share of training examples that are deep.
-        pool: how many examples of each size are kept.
+        pool: how many inputs of a split are drawn and reused.
     """
 
     definition: str
