@@ -28,6 +28,7 @@ GROUPS = (
     "training", "minimal", "optimum", "traces", "crasp_text", "crasp_analysis", "crasp_weights",
     "crasp_proofs", "length_deciders", "length_programs", "length_evidence", "arithmetic_tasks",
     "arithmetic_theory", "ptg", "recursion", "recursion_tasks",
+    "recursion_explain",
 )  # fmt: skip
 
 

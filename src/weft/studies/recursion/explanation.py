@@ -351,13 +351,6 @@ def explain_model(
 
 def attention_of(model: AskedModel, questions: Questions) -> Attention:
     """What interventions on activations show, on the inputs of trained sizes that end."""
-    from weft.studies.recursion.explanation_heads import (
-        knock_outs,
-        recursion_heads,
-        recursion_scores,
-    )
-    from weft.studies.recursion.explanation_positions import position_interventions
-
     task = model.task
     assert isinstance(task, Recursion)
     sizes = _sizes(task, questions)
@@ -367,11 +360,28 @@ def attention_of(model: AskedModel, questions: Questions) -> Attention:
         if output is not None and task.shortest <= size <= task.length
     ]
     part = questions.take(rows)
-    outputs = [output or () for output in part.outputs]
-    batches = model.laid_out(part.inputs, outputs)
+    return intervene(model, part.inputs, [output or () for output in part.outputs])
+
+
+def intervene(model: AskedModel, inputs: Sequence[Word], outputs: Sequence[Word]) -> Attention:
+    """What interventions on heads and positions show, while the model reads some outputs.
+
+    Args:
+        model: the model.
+        inputs: the inputs.
+        outputs: the outputs that it reads, usually its own.
+    """
+    from weft.studies.recursion.explanation_heads import (
+        knock_outs,
+        recursion_heads,
+        recursion_scores,
+    )
+    from weft.studies.recursion.explanation_positions import position_interventions
+
+    batches = model.laid_out(inputs, outputs)
     effects, scores = knock_outs(model, batches), recursion_scores(model, batches)
     return Attention(
-        inputs=len(part),
+        inputs=len(inputs),
         effects=effects,
         scores=scores,
         recursion_heads=recursion_heads(scores, effects),

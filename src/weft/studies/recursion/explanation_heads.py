@@ -15,8 +15,9 @@ The recursion score of a head is the attention that queries within the recursion
 start, or to the run, minus the attention that other queries pay to it; the mean over inputs. The
 null set are the same weights with the parts of other inputs of the same length: a head that
 attends by position alone has the same score there. The threshold is the 99% quantile, over
-shuffles, of the largest excess of any head over its own null mean. A recursion head has an excess
-above the threshold, and is causal for the run, the token before it, or the end.
+shuffles, of the largest excess of any head over its own null mean. The excess of a recursion head
+is above the threshold, with 95% confidence, and it is causal for the run, the token before it, or
+the end.
 """
 
 from __future__ import annotations
@@ -132,8 +133,8 @@ class Score:
 
     @property
     def above(self) -> bool:
-        """Whether the excess is above the threshold."""
-        return self.excess > self.threshold
+        """Whether the excess is above the threshold, with its 95% interval."""
+        return self.excess - self.error > self.threshold
 
     def as_dict(self) -> dict[str, Any]:
         """The values for JSON."""
