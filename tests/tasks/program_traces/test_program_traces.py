@@ -161,14 +161,14 @@ def test_an_example_depends_on_its_number_alone() -> None:
 
 
 def test_programs_are_held_out_by_their_hash_in_the_wanted_shares() -> None:
-    pairs = SMALL.draw("train", np.random.default_rng(0), 3000)
+    pairs = SMALL.draw("train", np.random.default_rng(0), 1500)
     held, valid = SMALL.is_held_out(pairs), SMALL.is_validated(pairs)
     assert abs(held.mean() - 0.125) < 0.03
     assert not (valid & ~held).any()
     assert abs(valid[held].mean() - 0.25) < 0.12
     assert (SMALL.is_tested(pairs) == held & ~valid).all()
     batch = SMALL.lay_out(pairs)
-    assert batch.tokens.shape == (3000, 1024)
+    assert batch.tokens.shape == (1500, 1024)
     for place in range(20):
         row = batch.tokens[place]
         assert SMALL.decode(row[row > 0]).startswith("<start>L1 def f(")
@@ -201,7 +201,7 @@ def test_every_token_of_training_is_drawn_and_no_other_ever() -> None:
     """What is asserted when a task is made, against what is drawn."""
     for options in ({"tier": "nano"}, {"depth": 2, "else_blocks": True, "comments": True}):
         made = ProgramTraces(**options)  # type: ignore[arg-type]
-        drawn = set(made.batch("train", 0, 0, 1500).tokens.ravel().tolist())
+        drawn = set(made.batch("train", 0, 0, 800).tokens.ravel().tolist())
         found = {made.vocabulary[token] for token in drawn if token > 3}
         assert found == made.written("train")
         for split in made.splits:
