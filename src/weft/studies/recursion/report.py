@@ -14,7 +14,7 @@ from weft.tasks.task import TRAIN
 MISSING = "–"
 SPLITS = (
     TRAIN, "all-carry", "carry-to-last", "deep", "decoy", "all-zeros", "deepest", "left", "right",
-    "longer", "deeper", "all-carry-longer",
+    "shorter", "longer", "deeper", "all-carry-longer",
 )  # fmt: skip
 """The splits of all rows, in the order of columns."""
 REPAIRED = 0.99
@@ -109,7 +109,7 @@ def supervision_table(rows: Sequence[RowRuns]) -> Table:
         if len({row.labels[2] for row in usual}) < 2:
             continue
         for row in usual:
-            for split in (TRAIN, "deep", "longer", "deeper"):
+            for split in (TRAIN, "all-carry", "deepest", "deep", "longer", "deeper"):
                 shares = _solved(row, split)
                 if shares:
                     lines.append((function, order, row.labels[2], split, cell(shares)))
@@ -264,6 +264,8 @@ def notes_of(rows: Sequence[RowRuns]) -> tuple[str, ...]:
         "The paper's constructor order is called reverse order there.",
         "Of inputs of which there is one per length, odd lengths are held out of training and even "
         "ones are not; under uniform sampling long ones hardly ever occur.",
+        "Tests of `longer` and `deeper` reach positions that no training example has: models with "
+        "learned absolute positions have never trained the vectors of these.",
         "Models of atomic steps are trained on single rounds. `whole` counts reductions of "
         "held-out inputs, none of whose terms were trained on, that are right in every term.",
         "Fine-tuned pretrained models (the paper compares CodeT5, T5 and GPT-2) were not run here.",
