@@ -18,7 +18,8 @@ from torch import Tensor
 from weft.config import from_plain
 from weft.errors import WeftError
 from weft.files import read_json, replaced, write_json
-from weft.training.shards import Files, load_shards, save_shards, shard_files
+from weft.training.shards import Files as Files
+from weft.training.shards import load_shards, save_shards, shard_files
 
 PREFIX = "checkpoint-"
 AGAIN = "Delete the run (weft runs NAME --delete) and train it again"

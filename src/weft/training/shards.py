@@ -100,7 +100,7 @@ def _parts(tensors: Mapping[str, Tensor], max_bytes: int) -> Iterable[tuple[str,
             yield name, tensor
             continue
         rows = max(1, max_bytes * len(tensor) // tensor.nbytes)
-        for number, part in enumerate(tensor.split(rows)):
+        for number, part in enumerate(torch.split(tensor, rows)):
             yield f"{name}{PART}{number}", part.clone()
 
 

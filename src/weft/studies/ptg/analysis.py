@@ -132,7 +132,7 @@ def analysis_of(
     """
     batch = predictions.batch
     table = _table(task, batch)
-    errors = first_errors(table, batch, predictions.chosen)
+    errors = first_errors(table, batch, _classes(predictions))
     before = steps_before_error(table, errors)[~errors.right]
     looked = np.flatnonzero(~errors.right)[:looked_at]
     kinds: Kinds = {}
@@ -149,6 +149,11 @@ def analysis_of(
         errors=kinds,
         programs=programs_right(batch, errors),
     )
+
+
+def _classes(predictions: Predictions) -> Ints:
+    """The class that was chosen at every position (b l)."""
+    return np.asarray(predictions.chosen, dtype=np.int64)
 
 
 _TABLES: dict[tuple[str, str], StepTable] = {}
@@ -182,7 +187,7 @@ def error_kinds(
     """Categories of first errors, by kind of statement, of some examples that are wrong."""
     found: dict[str, Counter[str]] = {}
     batch = predictions.batch
-    lines = written_lines(model, task, batch, predictions.chosen, rows, errors.place[rows])
+    lines = written_lines(model, task, batch, _classes(predictions), rows, errors.place[rows])
     for row, line in zip(rows.tolist(), lines, strict=True):
         tokens = batch.tokens[row, : batch.lengths[row]]
         step = int(errors.step[row])

@@ -233,7 +233,7 @@ def _masks(reading: Reading) -> tuple[Bools, Bools, Ints]:
         if places:
             needed[number, list(places)] = True
             distance = reading.queries[number] - max(places)
-            bins[number] = min(np.searchsorted(DISTANCES, distance), len(DISTANCES) - 1)
+            bins[number] = min(int(np.searchsorted(DISTANCES, distance)), len(DISTANCES) - 1)
     return masks, needed, bins
 
 
