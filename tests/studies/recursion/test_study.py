@@ -172,6 +172,13 @@ def test_the_report_puts_supervision_side_by_side(tmp_path: Path) -> None:
     assert "recursion-small-depth.svg" in files
 
 
+def test_single_steps_are_not_shown_as_solutions() -> None:
+    step = next(row for row in ROWS if row.setting.learns == "step")
+    found = tables(runs_of(step, run({"train": 1.0})))
+    assert not any(title.startswith("First recursion depth") for title in found)
+    assert any(title.startswith("Exact match") for title in found)
+
+
 def test_rows_are_selected_by_label() -> None:
     chosen = RECURSION.only(["in-order", "step"]).rows
     assert [row.labels[:3] for row in chosen] == [("in-order", "constructor", "step")]

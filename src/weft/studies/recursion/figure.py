@@ -136,7 +136,7 @@ def _is_usual(row: RowRuns) -> bool:
 
 def training_depths(row: RowRuns) -> tuple[int, int] | None:
     """The recursion depths that sizes of the training range have, as tested."""
-    depths = [depth for run in row.complete for depth in depth_curve(run)]
+    depths = [depth for run in row.solving for depth in depth_curve(run)]
     return (min(depths), max(depths)) if depths else None
 
 
@@ -144,7 +144,7 @@ def _line(
     panel: Axes, row: RowRuns, look: Look, trained: tuple[int, int] | None, label: str = ""
 ) -> None:
     """Draw a row's accuracy by depth; a label names its line in the panel's own legend."""
-    curves: list[dict[int, Share]] = [_curve(run) for run in row.complete]
+    curves: list[dict[int, Share]] = [_curve(run) for run in row.solving]
     line = binned(curves, boundary=trained[1] if trained else None)
     if line:
         draw_line(panel, line, look)

@@ -154,6 +154,12 @@ class RowRuns:
         """The runs that ended well."""
         return tuple(run for run in self.runs if run.complete)
 
+    @property
+    def solving(self) -> tuple[RecursionRun, ...]:
+        """The complete runs of which it is known how they solve whole inputs."""
+        step = self.labels[2] == "step"
+        return tuple(run for run in self.complete if run.iterated or not step)
+
     def shares(self, split: str) -> tuple[Share, ...]:
         """Exact match of every complete run on a split."""
         return tuple(run.splits[split].share for run in self.complete if split in run.splits)

@@ -189,7 +189,7 @@ def depth_table(rows: Sequence[RowRuns]) -> Table:
     """The largest depth up to which every depth is right, in the training range of sizes."""
     lines = []
     for row in rows:
-        for run in row.complete:
+        for run in row.solving:
             curve = depth_curve(run)
             reached = [depth for depth in sorted(curve) if curve[depth].share < REPAIRED]
             first = reached[0] if reached else None
