@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
+import torch
 from hand_made import POSITIONS, copying_model
 
 from weft.models import Transformer, initialise, preset
 from weft.studies.recursion import explanation_heads
 from weft.studies.recursion.explanation import RecursionExplanation, explain_model
 from weft.studies.recursion.explanation_heads import (
+    activation,
     heads_of,
     knock_outs,
     recursion_heads,
@@ -19,6 +23,7 @@ from weft.studies.recursion.explanation_heads import (
 from weft.studies.recursion.explanation_model import AskedModel
 from weft.studies.recursion.explanation_positions import position_interventions
 from weft.studies.recursion.explanation_replacement import dependence_of, replacements
+from weft.studies.recursion.explanation_resume import resumable
 from weft.studies.recursion.explanation_subjects import SuccessorSubject
 from weft.tasks.recursion import Recursion
 from weft.theory.recursion import copy_machine, successor_machine
@@ -117,8 +122,6 @@ def test_a_head_that_finds_the_run_is_a_recursion_head() -> None:
 
     Copied parts hold no X1, so that X1 is the run, and the token before it in the output.
     """
-    import torch
-
     made = task()
     model = copying_model(made)
     tokens = len(made.vocabulary)
@@ -190,3 +193,43 @@ def test_dependence_of_machines_is_that_of_their_rules() -> None:
     assert not np.tril(known[:6], -1).any(), "no token depends on one further left"
     assert known[5, 5] == 1
     assert (np.diff(known[1:6, 5]) >= 0).all(), "the last token decides most about its neighbours"
+
+
+@pytest.mark.parametrize("changes", [
+    {}, {"format": "lm"}, {"format": "tag"}, {"norm": "post", "loops": 2},
+    {"inject": True, "loops": 2},
+])  # fmt: skip
+def test_a_pass_that_begins_at_a_layer_is_the_rest_of_a_complete_one(
+    changes: dict[str, Any],
+) -> None:
+    settings = {name: value for name, value in changes.items() if name != "format"}
+    made = task(format=changes.get("format", "seq2seq"))
+    kind = {"seq2seq": "encoder-decoder", "lm": "decoder", "tag": "encoder"}[made.format]
+    config = preset(
+        "nano", vocabulary=len(made.vocabulary), layers=2, width=16, heads=2, hidden=(16,),
+        kind=kind, position="learned", positions=32, **settings,
+    )  # fmt: skip
+    asked = AskedModel(made, initialise(Transformer(config), seed=2).eval(), SUBJECT)
+    inputs = [*SUBJECT.examples(5, 9), *SUBJECT.examples(7, 9)]
+    laid = asked.laid_out(inputs, [SUBJECT.truth(number) for number in inputs])[0]
+    passes = resumable(asked, laid)
+    np.testing.assert_array_equal(passes.predicted, asked.predictions(laid))
+    changed = 0
+    for head in heads_of(asked):
+        name = activation(asked, head.stack, head.layer)
+
+        def hook(called: str, tensor: Any, name: str = name, which: int = head.head) -> Any:
+            if called != name:
+                return tensor
+            weights = tensor.clone()
+            weights[:, which] = -9 * weights[:, which].flip(-1)
+            return weights
+
+        with torch.no_grad():
+            resumed, complete = (
+                passes.logits(head.stack, head.layer, hook),
+                asked.logits(laid, hook),
+            )
+            torch.testing.assert_close(resumed, complete)
+            changed += int((resumed - asked.logits(laid)).abs().max() > 1e-4)
+    assert changed > len(heads_of(asked)) / 2, "changes show in the logits"

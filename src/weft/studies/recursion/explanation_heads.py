@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 
 from weft.statistics import Share
 from weft.studies.recursion.explanation_model import AskedModel, LaidOut
+from weft.studies.recursion.explanation_resume import resumable
 from weft.studies.recursion.explanation_subjects import END
 from weft.tasks.arrays import Bools, Ints
 
@@ -262,13 +263,14 @@ def knock_outs(asked: AskedModel, batches: Sequence[LaidOut]) -> list[Effect]:
     """The effects of all knock-outs of all heads."""
     counts: dict[tuple[Head, str], dict[str, list[int]]] = {}
     for laid in batches:
-        before = asked.predictions(laid)
+        passes = resumable(asked, laid)
         for head in heads_of(asked):
             name = activation(asked, head.stack, head.layer)
             for change, function in changes(asked, laid, head):
-                after = asked.predictions(laid, _hook(name, head.head, function))
+                changed = _hook(name, head.head, function)
+                after = passes.predictions(head.stack, head.layer, changed)
                 found = counts.setdefault((head, change), {})
-                for part, (hits, total) in _flips(laid, before != after).items():
+                for part, (hits, total) in _flips(laid, passes.predicted != after).items():
                     both = found.setdefault(part, [0, 0])
                     both[0] += hits
                     both[1] += total

@@ -214,7 +214,7 @@ class AskedModel:
 
     def logits(self, laid: LaidOut, hook: Hook | None = None, **arguments: Any) -> Tensor:
         """The logits at every slot (b l c)."""
-        tensors = self._tensors(laid.batch)
+        tensors = self.tensors(laid.batch)
         output = self.model(
             tensors.tokens,
             tensors.lengths,
@@ -226,7 +226,8 @@ class AskedModel:
         made: Tensor = output.logits
         return made
 
-    def _tensors(self, batch: Batch) -> Any:
+    def tensors(self, batch: Batch) -> Any:
+        """A batch as tensors on the model's device."""
         from weft.training.data import tensors_of
 
         tensors = tensors_of(replace(batch, axes={}), self.model.config)
