@@ -85,6 +85,7 @@ LIBRARY: dict[str, Entry] = {
         ),
         Entry("rule-110", "weft.programs.cellular", "Automaton", "00000000001"),
         Entry("breadth-first", "weft.programs.graph", "BreadthFirst", "a ab bc ac ce", longest=14),
+        Entry("latest-value", "weft.programs.recall", "LatestValue", "a3b5a7a"),
         Entry("induction-head", "weft.programs.causal", "InductionHead", "badge", longest=14),
         Entry("count-so-far", "weft.programs.causal", "CountSoFar", "abaaba"),
         Entry("anbn", "weft.programs.causal", "AnBn", "aaab"),
