@@ -22,6 +22,8 @@ from weft.training.traces.recipes import trace_config
 SOURCE = "Zhang et al. (2024)"
 HEADER = ("function", "order", "learns", "model", "positions", "C", "size", "rare cases")
 """The columns of labels."""
+FUNCTIONS = {"evaluate": "expressions"}
+"""Labels of definitions whose names say too little."""
 TRAVERSALS = ("pre-order", "in-order", "post-order")
 MODELS: Mapping[str, Mapping[str, Any]] = {
     "encoder-decoder": {"parameters.format": "seq2seq"},
@@ -78,7 +80,7 @@ class Setting:
         """The labels of its row."""
         program = self.learns == TRACES
         return (
-            self.function,
+            FUNCTIONS.get(self.function, self.function),
             self.order,
             self.learns,
             "looped, compiled attention" if program else self.model,
