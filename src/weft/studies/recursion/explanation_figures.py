@@ -245,6 +245,8 @@ def _draw_map(
     )
     panel.grid(visible=False)
     panel.set(xlim=(0, len(keys)), ylim=(len(queries), 0), xticks=[], yticks=[])
+    panel.set_xlabel("key", fontsize=8, labelpad=2)
+    panel.set_ylabel("query", fontsize=8, labelpad=15)
     middle: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 6.5}
     for place, token in enumerate(keys):
         panel.text(place + 0.5, -0.6, SHORT.get(token, token), **middle)
