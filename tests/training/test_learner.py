@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -182,6 +183,30 @@ def test_every_packing_trains(tmp_path: Path, packing: str) -> None:
     records = lines(folder_of(tmp_path, config))
     assert len(records) == 4
     assert all(record["tokens"] <= 256 * number for number, record in enumerate(records, 1))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("g++") is None, reason="needs a compiler")
+def test_packed_rows_of_a_fixed_number_are_compiled_once(tmp_path: Path) -> None:
+    """Documents have other borders in every step, and graphs do not depend on them."""
+    from torch._dynamo.utils import counters
+
+    torch._dynamo.reset()
+    counters.clear()
+    config = small("pack=64", "pack_rows=4", "torch_compile=true", "steps=5", "log_every=1")
+    compiled = override(
+        config, ["model.kind=decoder", "model.random_offset=0", "evaluation.size=8"]
+    )
+    plain = override(compiled, ["torch_compile=false"])
+    for each in (compiled, plain):
+        train(each, runs=tmp_path, device="cpu")
+    assert counters["stats"]["unique_graphs"] == 1
+    assert not counters["graph_break"]
+    losses = [
+        [record["loss"] for record in lines(folder_of(tmp_path, each))]
+        for each in (compiled, plain)
+    ]
+    assert losses[0] == pytest.approx(losses[1], rel=1e-3)
 
 
 def test_what_cannot_be_packed_is_refused(tmp_path: Path) -> None:
