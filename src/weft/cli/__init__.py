@@ -34,7 +34,7 @@ COMMANDS = {
     "prove": ("compile", "prove_command", "Prove that saved weights compute their program."),
     "subleq": ("subleq", "subleq_command", "Run a SUBLEQ machine: Python, interpreter, weights."),
     "models": ("models", "models_command", "List mechanisms and presets, or show one."),
-    "reduce": ("reduce", "reduce_command", "Reduce a call of a recursive function by steps."),
+    "reduce": ("reduce", "reduce_command", "Reduce a call of a recursive function."),
     "tasks": ("tasks", "tasks_command", "List tasks, or show one with examples."),
     "traces": ("traces", "traces_command", "Collect what a feed-forward reads and writes."),
     "train": ("train", "train_command", "Train a model on a task; interrupted runs resume."),
@@ -104,7 +104,7 @@ GROUPS = {
         "weft crasp run dyck-1 '(())' --trace",
     ),
     "recursion": (
-        "Structural recursion: iterated steps, prompts for language models.",
+        "Structural recursion: iterated steps, prompts, fine-tuning.",
         "weft recursion prompts successor --depths 0-8 --out prompts.jsonl",
     ),
     "ptg": (
