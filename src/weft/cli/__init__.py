@@ -91,7 +91,7 @@ COMMANDS = {
     ),
     "ptg run": ("ptg", "run_command", "Run a program of the trace language and print its trace."),
     "ptg show": ("ptg", "show_command", "Show a program, its trace, and that of a model."),
-    "ptg sample": ("ptg_sample", "sample_command", "Draw random programs with their traces."),
+    "ptg sample": ("ptg_sample", "sample_command", "Draw random programs with inputs and traces."),
 }
 """By command: its module, its function, and its line in `weft --help`.
 

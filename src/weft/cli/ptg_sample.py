@@ -50,7 +50,7 @@ def sample_command(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Draw random programs with inputs and traces, as the task program-traces trains on them.
+    """Draw random programs with inputs and traces, as the task program-traces does.
 
     With --histogram, sizes, kinds of statements, values and iterations are counted over the sample.
 
