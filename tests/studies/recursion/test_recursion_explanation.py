@@ -121,7 +121,9 @@ def half_and_half(given: Word) -> Word:
     return (*successor(given)[:-2], *random.Random(str(given)).choices(("XO", "X1"), k=2), "X1")
 
 
-@pytest.mark.parametrize("function", [scrambled(0), mostly_right, half_and_half])
+@pytest.mark.parametrize(
+    "function", [scrambled(0), mostly_right, pytest.param(half_and_half, marks=pytest.mark.slow)]
+)
 def test_a_function_without_rules_is_not_explained(function: Callable[[Word], Word]) -> None:
     found = explain_function(NATURAL, batched(function), inputs=160)
     assert found.failed > 5
@@ -202,7 +204,7 @@ def test_fitted_rules_are_not_better_than_the_planted_machine() -> None:
 # Traversals and other functions
 
 
-@pytest.mark.parametrize("notation", ["flat", "empty"])
+@pytest.mark.parametrize("notation", ["flat", pytest.param("empty", marks=pytest.mark.slow)])
 def test_the_shortcut_of_pre_order_is_said_to_be_the_same(notation: Any) -> None:
     task = Recursion(definition="pre-order", notation=notation, shortest=2, length=6, longer=8)
     subject = subject_of(task)
@@ -215,6 +217,7 @@ def test_the_shortcut_of_pre_order_is_said_to_be_the_same(notation: Any) -> None
     )
 
 
+@pytest.mark.slow
 def test_bounded_traversals_are_recognised() -> None:
     task = Recursion(definition="in-order", notation="flat", shortest=2, length=8, longer=10)
     subject = subject_of(task)
