@@ -14,5 +14,6 @@ explanation_report       all of it as text, values and a page
 study                    `weft study recursion`: what is learned, and by which supervision
 rows                     its rows and scales, as settings of runs
 records                  its results, run by run, in one file
+machine_records          which machine explains a run of the study
 report, figure           its tables and figures
 """

@@ -34,6 +34,7 @@ from weft.studies.recursion.explanation_ranking import (
     Runs,
     Support,
     equal,
+    explains,
     failures,
     fitted_support,
     rank,
@@ -200,8 +201,7 @@ class RecursionExplanation:
 
         Recall and precision must both be above one half, with 95%.
         """
-        shares = (self.best.recall, self.best.precision)
-        return all(share.count > 0 and share.interval.low > 0.5 for share in shares)
+        return explains(self.best.recall, self.best.precision)
 
     @property
     def fitted_is_better(self) -> bool | None:
@@ -309,7 +309,7 @@ def explain_function(
         test=test,
         ranking=ranking,
         fitted=fitted_support(subject, fit, test),
-        ranges=_ranges(task, subject, asked, runs),
+        ranges=ranges_of(task, subject, asked, runs),
         dependences=_dependences(task, subject, answer, ranking[0]),
     )
 
@@ -321,14 +321,7 @@ def explain_recursion(run: Run, *, inputs: int = INPUTS) -> RecursionExplanation
         run: a run that was trained on the answers of a recursion task.
         inputs: about how many inputs are asked, and read in interventions.
     """
-    task = recursion_task(run)
-    if task is None:
-        what = f"the run {run.name} trained {run.config.task}, which is not a recursion task"
-        raise WeftError(what, remedy="Give a run such as one of: weft train recursion")
-    if run.result is None:
-        what = f"the run {run.name} is not finished"
-        raise WeftError(what, remedy="Resume it with the command that started it, then explain it")
-    model = AskedModel(task, run.model(task=task), subject_of(task))
+    model = asked_model(run)
     return explain_model(model, inputs=inputs, name=f"{run.name}, {run.status}")
 
 
@@ -387,6 +380,18 @@ def intervene(model: AskedModel, inputs: Sequence[Word], outputs: Sequence[Word]
         recursion_heads=recursion_heads(scores, effects),
         following=position_interventions(model, batches),
     )
+
+
+def asked_model(run: Run, device: str = "cpu") -> AskedModel:
+    """The model of a finished run from answers, to be asked with token names."""
+    task = recursion_task(run)
+    if task is None:
+        what = f"the run {run.name} trained {run.config.task}, which is not a recursion task"
+        raise WeftError(what, remedy="Give a run such as one of: weft train recursion")
+    if run.result is None:
+        what = f"the run {run.name} is not finished"
+        raise WeftError(what, remedy="Resume it with the command that started it, then explain it")
+    return AskedModel(task, run.model(device, task), subject_of(task))
 
 
 def recursion_task(run: Run) -> Recursion | None:
@@ -451,8 +456,8 @@ def _sizes(task: Recursion, questions: Questions) -> list[int]:
     return [bounds[group][0] for group in questions.groups]
 
 
-def _ranges(task: Recursion, subject: Subject, questions: Questions, runs: Runs) -> list[Range]:
-    """The same on the sizes below, within and above those in training."""
+def ranges_of(task: Recursion, subject: Subject, questions: Questions, runs: Runs) -> list[Range]:
+    """The ranking and kinds of outputs on the sizes below, within and above those in training."""
     sizes = _sizes(task, questions)
     found = []
     for name, least, most in (

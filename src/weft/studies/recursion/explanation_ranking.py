@@ -224,6 +224,11 @@ def fitted_support(subject: Subject, fit: Questions, test: Questions) -> Support
     return support(candidate, len(fit), int(equal(chosen, fit.outputs).sum()), made, test)
 
 
+def explains(recall: Share, precision: Share) -> bool:
+    """Whether a machine with these shares explains failures: both above one half, with 95%."""
+    return all(share.count > 0 and share.interval.low > 0.5 for share in (recall, precision))
+
+
 def equal(one: Sequence[Word | None], other: Sequence[Word | None]) -> Bools:
     """Which outputs are the same; one that does not end is like no other."""
     pairs = zip(one, other, strict=True)

@@ -1,8 +1,9 @@
 """The results of the recursion study, run by run, in one small file.
 
 Of every run is kept: how it ended, exact match on every split, and by recursion depth; for models
-of atomic steps, also what they reach when they are applied to their own outputs. That needs the
-model; it is measured once, after training, and stored beside the runs.
+of atomic steps, also what they reach when they are applied to their own outputs, and for models of
+values, which machine explains their outputs (`machine_records`). Both need the model; they are
+measured once, after training, and stored beside the runs.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 from weft.errors import WeftError
 from weft.files import read_json, write_json
 from weft.statistics import Share
+from weft.studies.recursion.machine_records import MachineRecord, stored_machines
 from weft.studies.recursion.rows import RecursionRow
 from weft.studies.results import Curve, curve_from, pairs_of
 from weft.studies.study import NOTHING
@@ -92,6 +94,7 @@ class RecursionRun:
         seconds: how long it trained.
         splits: exact match by split.
         iterated: whole reductions by split, of a model of atomic steps.
+        machines: the machines that agree with most outputs, over all inputs and by size.
     """
 
     run: str
@@ -101,6 +104,7 @@ class RecursionRun:
     seconds: float
     splits: Mapping[str, SplitRecord]
     iterated: Mapping[str, IteratedRecord] = field(default_factory=dict)
+    machines: tuple[MachineRecord, ...] = ()
 
     @property
     def complete(self) -> bool:
@@ -118,14 +122,16 @@ class RecursionRun:
             **vars(self),
             "splits": {name: each.as_dict() for name, each in self.splits.items()},
             "iterated": {name: each.as_dict() for name, each in self.iterated.items()},
+            "machines": [each.as_dict() for each in self.machines],
         }
 
     @staticmethod
     def from_dict(values: Mapping[str, Any]) -> RecursionRun:
-        """The run that `as_dict` wrote."""
+        """The run that `as_dict` wrote; records of earlier versions have no machines."""
         parts: dict[str, Any] = {
             "splits": {n: SplitRecord.from_dict(v) for n, v in values["splits"].items()},
             "iterated": {n: IteratedRecord.from_dict(v) for n, v in values["iterated"].items()},
+            "machines": tuple(MachineRecord.from_dict(v) for v in values.get("machines", ())),
         }
         return RecursionRun(**{**values, **parts})
 
@@ -271,6 +277,7 @@ def _record(run: Run, seed: int, runs: Path) -> RecursionRun:
         seconds=0.0 if result is None else round(float(result.seconds), 1),
         splits=splits,
         iterated={split: IteratedRecord.from_dict(each) for split, each in iterated.items()},
+        machines=stored_machines(run, runs) if run.status in GOOD else (),
     )
 
 
@@ -302,7 +309,10 @@ def load_runs(path: Path) -> RecursionRecords:
 
 
 def merged_runs(several: Iterable[RecursionRecords]) -> RecursionRecords:
-    """The records of one scale from several files; of a run, the first that is complete counts."""
+    """The records of one scale from several files.
+
+    Of a run, the first record counts that is complete, or the first of these with machines.
+    """
     parts: Sequence[RecursionRecords] = list(several)
     if not parts:
         raise WeftError("there are no results to merge", remedy="Give at least one file")
@@ -326,6 +336,10 @@ def _joined(one: RowRuns, other: RowRuns) -> RowRuns:
         )
     runs = {run.run: run for run in one.runs}
     for run in other.runs:
-        if run.run not in runs or not runs[run.run].complete:
+        before = runs.get(run.run)
+        if before is None or (run.complete, bool(run.machines)) > (
+            before.complete,
+            bool(before.machines),
+        ):
             runs[run.run] = run
     return replace(one, runs=tuple(sorted(runs.values(), key=lambda run: run.seed)))

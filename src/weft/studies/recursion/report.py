@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from weft.statistics import Mean, Share, percent
 from weft.studies.experiment import Table
+from weft.studies.recursion.machine_records import ALL, MachineRecord
 from weft.studies.recursion.records import FITTED, RecursionRun, RowRuns
 from weft.studies.recursion.rows import HEADER, SHARES, TRACES, USUAL
 from weft.tasks.task import TRAIN
@@ -30,6 +31,7 @@ def tables_of(rows: Sequence[RowRuns]) -> tuple[Table, ...]:
         supervision_table(rows),
         repair_table(rows),
         depth_table(rows),
+        machine_table(rows),
         unfit_table(rows),
     )
     return tuple(table for table in every if table.rows)
@@ -209,6 +211,71 @@ def depth_table(rows: Sequence[RowRuns]) -> Table:
     )
 
 
+def machine_table(rows: Sequence[RowRuns]) -> Table:
+    """Which machine agrees with most outputs, and which failures it predicts exactly.
+
+    Seeds of a row share a line if the best machine is the same.
+    """
+    lines = []
+    for row in rows:
+        groups: dict[tuple[str, str], list[tuple[int, MachineRecord]]] = {}
+        for run in row.complete:
+            for each in run.machines:
+                groups.setdefault((each.sizes, _machine(each)), []).append((run.seed, each))
+        for (sizes, name), group in sorted(groups.items(), key=lambda at: RANGES.index(at[0][0])):
+            found = [record for _, record in group]
+            wrong: Counter[str] = Counter()
+            for each in found:
+                wrong.update(each.wrong)
+            lines.append(
+                (
+                    *(label for column, label in enumerate(row.labels) if column != LEARNS),
+                    ", ".join(str(seed) for seed, _ in group),
+                    sizes,
+                    name,
+                    cell(tuple(each.agreement for each in found)),
+                    cell(tuple(each.recall for each in found if each.recall.count)),
+                    cell(tuple(each.precision for each in found if each.precision.count)),
+                    _explained(found),
+                    ", ".join(f"{kind} {count:,}" for kind, count in wrong.most_common())
+                    or MISSING,
+                )
+            )
+    labels = tuple(label for column, label in enumerate(HEADER) if column != LEARNS)
+    return Table(
+        title="Which machine explains the failures: shares (%) of held-out outputs",
+        header=(
+            *labels, "seed", "inputs", "best machine", "agreement", "failures predicted exactly",
+            "its failures that are the model's", "explained", "wrong outputs",
+        ),
+        rows=tuple(lines),
+        labels=len(labels) + 3,
+    )  # fmt: skip
+
+
+LEARNS = HEADER.index("learns")
+RANGES = (ALL, "shorter", "trained", "longer")
+"""Sizes of inputs, in the order of lines."""
+
+
+def _machine(record: MachineRecord) -> str:
+    """The best machine in words, and how many others cannot be told from it."""
+    same = len(record.same_as)
+    others = f" (or {same} that write{'s' if same == 1 else ''} the same)" if same else ""
+    return f"{'' if record.supported else 'undecided: '}{record.machine}{others}"
+
+
+def _explained(found: Sequence[MachineRecord]) -> str:
+    """Of how many seeds with failures these are explained; of one, whether."""
+    failed = [each for each in found if each.recall.count]
+    if not failed:
+        return "no failures"
+    explained = sum(each.explains_failures for each in failed)
+    if len(found) == 1:
+        return "yes" if explained else "no"
+    return f"{explained} of {len(failed)}"
+
+
 INSIDE = (TRAIN, "deep", "all-carry", "carry-to-last", "deepest")
 """Splits with the sizes of the training range, without decoys."""
 
@@ -268,6 +335,10 @@ def notes_of(rows: Sequence[RowRuns]) -> tuple[str, ...]:
         "learned absolute positions have never trained the vectors of these.",
         "Models of atomic steps are trained on single rounds. `whole` counts reductions of "
         "held-out inputs, none of whose terms were trained on, that are right in every term.",
+        "The best machine is the one that agrees with most outputs of one half of the held-out "
+        "inputs; shares are those on the other half. Failures count as explained if the shares "
+        "of failures predicted and of its failures that are the model's both lie above one half "
+        "with 95%, which takes at least 4 of each. `weft explain RUN` shows all machines.",
         "Fine-tuned pretrained models (the paper compares CodeT5, T5 and GPT-2) were not run here.",
         f"Training took {spent}.",
     )

@@ -16,6 +16,7 @@ from typing import Self
 
 from weft.studies.experiment import Execution, ExperimentReport
 from weft.studies.recursion.figure import figures_of
+from weft.studies.recursion.machine_records import has_machines, machines_file, measure_machines
 from weft.studies.recursion.records import (
     RecursionRecords,
     collect_runs,
@@ -30,6 +31,12 @@ from weft.studies.recursion.rows import ROWS, SCALES, SOURCE, RecursionRow, at_s
 from weft.studies.study import Scale, reseeded, rows_with
 from weft.training.callbacks import GOOD
 from weft.training.store import Run
+
+MEASUREMENTS = (
+    (is_iterated, iterated_file, measure_iterated),
+    (has_machines, machines_file, measure_machines),
+)
+"""What is measured after training: of which runs, the file with the result, and what writes it."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +77,10 @@ class RecursionStudy:
         return replace(self, files=tuple(files))
 
     def compute(self, scale: str, execution: Execution) -> None:
-        """Train all runs that are not finished, and iterate the models of atomic steps."""
+        """Train all runs that are not finished, and measure what needs their models.
+
+        Models of atomic steps are iterated; models of values are compared with machines.
+        """
         if self.files:
             return
         rows = at_scale(self.rows, scale)
@@ -80,16 +90,16 @@ class RecursionStudy:
         finally:  # what is finished is measured even if time is over
             done = [Run(execution.runs / cell.config.hash) for cell in cells]
             missing = [
-                run
+                (run, measure)
                 for run in done
                 if run.status in GOOD
-                and is_iterated(run)
-                and not iterated_file(execution.runs, run.name).exists()
+                for applies, file, measure in MEASUREMENTS
+                if applies(run) and not file(execution.runs, run.name).exists()
             ]
             if missing:
                 execution.started(len(missing))
-            for run in missing:
-                measure_iterated(run, execution.runs, execution.device)
+            for run, measure in missing:
+                measure(run, execution.runs, execution.device)
                 execution.progress(1)
 
     def report(self, scale: str, execution: Execution) -> ExperimentReport:
