@@ -162,7 +162,7 @@ REFUSED = {
     ("successor", "01", "--only", "add"): "successor does not call a function 'add'. Known: "
     "successor",
     ("reverse", "Cons a Cons b Nil", "--max-rounds", "2"): "the reduction takes more than 2 "
-    "rounds. Give a smaller term, fewer rounds, or more as max_rounds",
+    "rounds. Give a smaller term, or raise max_rounds (--max-rounds)",
     ("successor", "01", "--rounds", "-1"): "invalid value for '--rounds -1': it must be at least "
     "0. See weft reduce --help",
 }  # fmt: skip

@@ -254,7 +254,7 @@ def test_terms_that_cannot_be_drawn_are_refused(case: str) -> None:
 
 
 REFUSED_INPUTS: dict[str, tuple[dict[str, Any], str]] = {
-    "depth": ({"size": 4, "depth": 9}, "no input of sizes 4 to 4 has depth 9 to 9"),
+    "depth": ({"size": 4, "depth": 9}, "no input of size 4 has depth 9"),
     "unknown case": ({"size": 4, "cases": {"x": 1}}, "there is no case 'x'"),
     "share": ({"size": 4, "cases": {"all-carry": 2}}, "the share of 'all-carry' is 2"),
     "shares": ({"size": 4, "cases": {"all-carry": 0.7, "top-run": 0.7}}, "more than 1"),

@@ -108,7 +108,8 @@ def _compute(experiment: Experiment, execution: Execution, options: ExperimentOp
     try:
         experiment.compute(options.scale, replace(execution, started=started, progress=advance))
     finally:
-        bar.stop()
+        if begun:  # stopping a bar that was never started prints an empty line
+            bar.stop()
 
 
 def _print(report: ExperimentReport, options: ExperimentOptions) -> None:

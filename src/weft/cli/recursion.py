@@ -123,7 +123,7 @@ def prompts_command(
 
       weft recursion prompts successor --demonstrations 8 --depths 0-8 --out prompts.jsonl
 
-      weft recursion prompts in-order --definition --ask trace --sizes 1-6 --out prompts.jsonl
+      weft recursion prompts in-order --ask trace --sizes 1-6 --depths 1-6 --out prompts.jsonl
     """
     from weft.tasks.recursion.prompts import PromptSettings, write_prompts
 
@@ -147,7 +147,7 @@ def prompts_command(
 def _range(text: str, option: str) -> tuple[int, int]:
     first, dash, last = text.partition("-")
     if not first.isdecimal() or (dash and not last.isdecimal()):
-        raise WeftError(f"{option} {text} is no range", remedy="Write a number, or two as 2-6")
+        raise WeftError(f"{option} {text} is not a range", remedy="Write a number, or two as 2-6")
     return int(first), int(last if dash else first)
 
 

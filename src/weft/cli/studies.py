@@ -211,7 +211,10 @@ def study_command(
         str, typer.Argument(metavar="[NAME]", help="The name of a study; without it, list all.")
     ] = "",
     scale: Annotated[
-        str, typer.Option("--scale", help="small, or paper for the paper's own sizes.")
+        str,
+        typer.Option(
+            "--scale", help="small, or another of the study's scales, such as smoke or paper."
+        ),
     ] = "small",
     only: Annotated[
         list[str] | None, typer.Option("--only", help="Only rows with this label; may be repeated.")

@@ -84,7 +84,7 @@ def reduce(
     if rounds is None and len(found) > max_rounds:
         raise WeftError(
             f"the reduction takes more than {max_rounds:,} rounds",
-            remedy="Give a smaller term, fewer rounds, or more as max_rounds",
+            remedy="Give a smaller term, or raise max_rounds (--max-rounds)",
         )
     last = found[-1].after if found else term
     finished = rounds is None or first_redex(None, last, frozenset(only)) is None

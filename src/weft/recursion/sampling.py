@@ -409,8 +409,9 @@ class InputSampler:
                 possible[depth] = found
         if not possible:
             raise WeftError(
-                f"no input of sizes {sizes[0]} to {sizes[1]} has depth {depths[0]} to {depths[1]}",
+                f"no input of {_span('size', sizes)} has {_span('depth', depths)}",
                 subject=self.function.name,
+                remedy="Give other sizes or depths",
             )
         options = list(possible)
         for number in rng.integers(0, len(options), size=count).tolist():
@@ -420,6 +421,11 @@ class InputSampler:
             rank = below(rng, self.depth_grammar.plan(key).ends[-1], 1)[0]
             labels.start()
             yield self.depth_grammar.unrank(key, rank, labels)
+
+
+def _span(name: str, bounds: tuple[int, int]) -> str:
+    low, high = bounds
+    return f"{name} {low}" if low == high else f"{name}s {low} to {high}"
 
 
 def _tuple_maker(types: Sequence[InductiveMeta]) -> Callable[..., Any]:

@@ -14,7 +14,7 @@ from weft.models import Transformer, initialise, preset
 from weft.ptg.interpreter import Machine
 from weft.ptg.lines import lines_of
 from weft.ptg.parser import parse
-from weft.studies.ptg.hazards import Hazards, hazards_of, merged, per_step_accuracy
+from weft.studies.ptg.hazards import Hazards, hazards_of, merged, per_step_accuracy, rate_text
 from weft.studies.ptg.steps import (
     KINDS,
     NO_LIST,
@@ -125,6 +125,11 @@ def test_first_errors_and_hazards_are_counted_right() -> None:
     twice = merged([hazards, hazards])
     assert twice.total.count == 2 * hazards.total.count
     assert twice.kinds["while"].right == 2 * hazards.kinds["while"].right
+
+
+def test_rates_have_two_digits_and_no_exponent() -> None:
+    rates = {0: "0", 0.000123: "0.00012", 3.44: "3.4", 120.4: "120", 9512: "9,500", 1e4: "10,000"}
+    assert {rate: rate_text(rate) for rate in rates} == rates
 
 
 def test_the_accuracy_per_step_of_a_trace() -> None:

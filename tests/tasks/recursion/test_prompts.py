@@ -121,8 +121,8 @@ def test_files_are_read_as_they_were_written(tmp_path: Path) -> None:
     [
         ("{", "line 1: this is not a JSON object"),
         ("[1]", "line 1: this is not a JSON object"),
-        ('{"id": 0}', "this is no answer"),
-        ('{"id": "x", "answer": "01"}', "this is no answer"),
+        ('{"id": 0}', "this is not an answer"),
+        ('{"id": "x", "answer": "01"}', "this is not an answer"),
         ('{"id": 0, "answer": "01"}\n{"id": 0, "answer": "XO"}', "line 2: the prompt 0 has"),
         ('{"id": 9, "answer": "01"}', "there is no prompt 9"),
         ("", "no prompt has an answer"),
@@ -134,5 +134,5 @@ def test_files_of_answers_that_are_wrong(tmp_path: Path, text: str, said: str) -
     with pytest.raises(WeftError, match=said):
         grade([asked(0, "01")], read_answers(file))
     file.write_text(json.dumps({"id": 0}))
-    with pytest.raises(WeftError, match="this is no prompt"):
+    with pytest.raises(WeftError, match="this is not a prompt"):
         read_prompts(file)

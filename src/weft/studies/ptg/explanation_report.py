@@ -13,7 +13,7 @@ from weft.ptg.first_errors import CATEGORIES
 from weft.statistics import Share
 from weft.studies.ptg.analysis import total_errors
 from weft.studies.ptg.attention import PLACES, AttentionMass, HeadMass
-from weft.studies.ptg.hazards import merged
+from weft.studies.ptg.hazards import merged, rate_text
 from weft.studies.ptg.records import FITTED
 from weft.tasks.task import TRAIN
 
@@ -39,8 +39,8 @@ def summary(found: TraceExplanation) -> Iterator[tuple[str, str]]:
     low, high = total.interval.low * PER, total.interval.high * PER
     yield (
         "hazard",
-        f"{total.share * PER:.2g} [{low:.2g}–{high:.2g}] first errors per {PER:,} steps, all "
-        "splits",
+        f"{rate_text(total.share * PER)} [{rate_text(low)}–{rate_text(high)}] first errors per "
+        f"{PER:,} steps, all splits",
     )
     categories = Counter(
         {name: sum(kinds.values()) for name, kinds in _errors(found).items()}
@@ -81,7 +81,7 @@ def split_table(found: TraceExplanation) -> Table:
                 f"{each.right.count:,}",
                 each.right.short,
                 f"{each.steps:.0f}",
-                f"{hazard:.2g}",
+                rate_text(hazard),
                 middle,
             ]
         )
@@ -105,7 +105,13 @@ def kind_table(found: TraceExplanation) -> Table:
     """Hazards by the kind of statement, over all splits."""
     kinds = merged([each.hazards for each in found.splits.values()]).kinds
     rows = [
-        [kind, f"{share.count:,}", f"{share.right:,}", f"{share.share * PER:.2g}", _range(share)]
+        [
+            kind,
+            f"{share.count:,}",
+            f"{share.right:,}",
+            rate_text(share.share * PER),
+            _range(share),
+        ]
         for kind, share in sorted(kinds.items(), key=lambda item: -item[1].share)
         if share.count
     ]
@@ -113,7 +119,7 @@ def kind_table(found: TraceExplanation) -> Table:
 
 
 def _range(share: Share) -> str:
-    return f"{share.interval.low * PER:.2g}–{share.interval.high * PER:.2g}"
+    return f"{rate_text(share.interval.low * PER)}–{rate_text(share.interval.high * PER)}"
 
 
 def head_table(mass: AttentionMass) -> Table:

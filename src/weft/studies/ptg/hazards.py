@@ -110,6 +110,11 @@ def _sum(shares: list[Share]) -> Share:
     return Share(sum(share.right for share in shares), sum(share.count for share in shares))
 
 
+def rate_text(rate: float) -> str:
+    """A rate with two significant digits and no exponent, as in 0.00012, 3.4 and 10,000."""
+    return f"{float(f'{rate:.2g}'):,f}".rstrip("0").rstrip(".")
+
+
 def per_step_accuracy(accuracy: float, steps: float) -> float:
     """The accuracy per step of equally hard, independent steps that gives a trace's accuracy.
 

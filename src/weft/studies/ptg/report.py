@@ -9,7 +9,7 @@ from weft.ptg.first_errors import CATEGORIES
 from weft.statistics import Mean, Share, percent
 from weft.studies.experiment import Table
 from weft.studies.ptg.analysis import SplitAnalysis, total_errors
-from weft.studies.ptg.hazards import merged
+from weft.studies.ptg.hazards import merged, rate_text
 from weft.studies.ptg.records import FITTED, TraceRecords, TraceRow, TraceRun
 from weft.studies.ptg.reference import ORDERINGS, PUBLISHED, SOURCE, rank_agreement
 from weft.studies.ptg.rows import MAIN, SPLITS
@@ -196,7 +196,7 @@ def hazard_table(records: TraceRecords) -> Table:
                 continue
             total = merged([each.hazards for each in found[split]]).total
             low, high = total.interval.low * 1e4, total.interval.high * 1e4
-            cells.append(f"{total.share * 1e4:.2g} [{low:.2g}–{high:.2g}]")
+            cells.append(f"{rate_text(total.share * 1e4)} [{rate_text(low)}–{rate_text(high)}]")
         lines.append((name_of(row), *cells))
     return Table(
         title="First errors per 10,000 steps that are reached without one, by split",

@@ -297,7 +297,7 @@ def read_prompts(path: Path) -> list[Prompt]:
             found.append(Prompt(**{**values, "expected": tuple(values["expected"])}))
         except (TypeError, KeyError):
             raise WeftError(
-                f"{path}, line {number}: this is no prompt",
+                f"{path}, line {number}: this is not a prompt",
                 remedy="Give a file that `weft recursion prompts` wrote",
             ) from None
     return found
@@ -309,7 +309,7 @@ def read_answers(path: Path) -> dict[int, str]:
     for number, values in _json_lines(path):
         if not isinstance(values.get("id"), int) or not isinstance(values.get("answer"), str):
             raise WeftError(
-                f"{path}, line {number}: this is no answer",
+                f"{path}, line {number}: this is not an answer",
                 remedy='Write {"id": 0, "answer": "..."}',
             )
         if values["id"] in found:

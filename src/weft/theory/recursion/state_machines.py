@@ -142,7 +142,7 @@ class StateMachine:
             for location in rule.updates:
                 if location != EMIT and location not in self.registers:
                     raise WeftError(
-                        f"rule {number} assigns '{location}', which is no register",
+                        f"rule {number} assigns '{location}', which is not a register",
                         subject=f"the machine '{self.name}'",
                         remedy=f"Declare it in registers={{'{location}': ...}}",
                     )
