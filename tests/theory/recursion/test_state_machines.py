@@ -63,7 +63,7 @@ def test_a_machine_that_does_not_stop_is_an_error() -> None:
     (Rule("k == 1", emit="input.count"), "uses Attribute"),
     (Rule("(lambda: 1) == 1", emit='"a"'), "uses Lambda"),
     (Rule("input[0](1) == 1", emit='"a"'), "is not a pointer"),
-    (Rule("k == 1", register="1"), "which is no register"),
+    (Rule("k == 1", register="1"), "which is not a register"),
 ])  # fmt: skip
 def test_rules_outside_the_signature_are_refused(rule: Rule, what: str) -> None:
     with pytest.raises(WeftError) as error:
