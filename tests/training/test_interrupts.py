@@ -25,12 +25,12 @@ from weft.training import (
     cells,
     evaluation,
     override,
+    shards,
     stream_config,
     sweep,
     trace_config,
     train,
 )
-from weft.training import checkpoint as checkpoints
 from weft.training import loop as loops
 from weft.training.checkpoint import newest_step
 from weft.training.interrupts import Interrupts
@@ -113,7 +113,7 @@ MOMENTS = {
     "an error that it caused": ((Learner, "loss"), 30, broken, 29),
     "an evaluation": ((evaluation, "_forward"), 3, send, 25),
     "the last evaluation": ((evaluation, "_forward"), 21, send, 60),
-    "saving": ((checkpoints, "save_file"), 1, lambda: send(times=2), 60),
+    "saving": ((shards, "save_file"), 1, lambda: send(times=2), 60),
 }
 
 

@@ -209,7 +209,9 @@ def finetune_command(
     ] = None,
     steps: Annotated[int, count_option("--steps", "Number of steps.")] = 2000,
     batch: Annotated[int, count_option("--batch", "Examples per step.")] = 32,
-    lr: Annotated[float, typer.Option("--lr", help="Learning rate of AdamW.")] = 1e-4,
+    lr: Annotated[
+        float, typer.Option("--lr", min=1e-12, max=1e3, help="Learning rate of AdamW.")
+    ] = 1e-4,
     seed: Annotated[int, count_option("--seed", "Seed of the data.", 0)] = 0,
     size: Annotated[int, count_option("--size", "Number of tests per split.")] = 500,
     splits: Annotated[

@@ -245,7 +245,7 @@ def test_there_is_a_verdict_on_every_program(name: str, tmp_path: Path) -> None:
 
 
 def test_programs_of_different_tasks_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(WeftError, match="rule-110 does not take the inputs of successor: "):
+    with pytest.raises(WeftError, match="rule-110 does not take the inputs of recursion: "):
         verdict(["successor", "rule-110"], runs=tmp_path)
     with pytest.raises(WeftError, match="does not take the inputs of reverse: "):
         verdict(["reverse-absolute"], "reverse", runs=tmp_path)

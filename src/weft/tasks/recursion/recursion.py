@@ -69,7 +69,7 @@ class Recursion(Task):
     name: ClassVar[str] = "recursion"
     format: Format = "seq2seq"
     formats: ClassVar[tuple[Format, ...]] = ("seq2seq", "lm", "tag")
-    programs: ClassVar[tuple[str, ...]] = ("successor", "tree-walk", "tree-traversal")
+    programs: ClassVar[tuple[str, ...]] = ("successor",)
     chunk: ClassVar[int] = 1024
     rounds: ClassVar[int] = 16
     definition: str = "successor"
