@@ -8,6 +8,7 @@ explanation_replacement  dependence of output tokens on input tokens
 explanation_heads        knock-outs of attention heads, and recursion scores
 explanation_resume       passes that begin at the layer that an intervention changes
 explanation_positions    interventions on positions
+explanation_programs     a model beside a compiled program
 explanation_figures      figures of these
 explanation_report       all of it as text, values and a page
 
