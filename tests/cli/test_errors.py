@@ -44,6 +44,7 @@ def workspace(prepared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         (["compile", "parity", "--max-length", "x"], "'--max-length x': it must be an integer"),
         (["check", "parity", "--layers", "-1"], "'--layers -1': it must be at least 0"),
         (["check", "parity", "-O", "7"], "there is no level 7"),
+        (["export", "model", "out", "--to", "onnx"], "there is no export to 'onnx'. Known: hf"),
         (["compile", "parity", "-o", "afile"], "-o afile is a file, not a folder"),
         (["compile", "parity", "-o", "afile/x"], "-o afile/x cannot be written"),
         (["compile", "parity", "-o", "adir"], "-o adir is not empty and holds no model"),

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from weft.cli.options import model_path
+from weft.errors import check_known
 
-
-class Target(StrEnum):
-    """What a model can be exported to."""
-
-    HF = "hf"
+TARGETS = ("hf",)
 
 
 def export_command(
@@ -23,8 +19,8 @@ def export_command(
     ],
     out: Annotated[Path, typer.Argument(metavar="OUT", help="The folder to write.")],
     to: Annotated[
-        Target, typer.Option("--to", help="hf: a folder for Hugging Face's Transformers.")
-    ] = Target.HF,
+        str, typer.Option("--to", help="hf: a folder for Hugging Face's Transformers.")
+    ] = "hf",
 ) -> None:
     """Export a model for other tools.
 
@@ -38,6 +34,7 @@ def export_command(
 
       weft export runs/4f0c2d my-model
     """
+    check_known(to, TARGETS, f"there is no export to '{to}'")
     from weft.hf import export
 
     path = model_path(folder)
