@@ -164,6 +164,24 @@ def test_seeds_with_the_same_machine_share_a_line() -> None:
     assert not machine_table([row_of(run(3))]).rows
 
 
+@pytest.mark.parametrize(
+    ("recall", "precision", "is_true", "said"),
+    [
+        (Share(4, 4), Share(4, 4), False, "yes"),
+        (Share(3, 3), Share(9, 9), False, "too few"),
+        (Share(9, 9), Share(3, 3), False, "too few"),
+        (Share(9, 9), Share(4, 9), False, "no"),
+        (Share(0, 2), Share(0, 0), True, "no"),
+    ],
+)
+def test_what_counts_as_explained(
+    recall: Share, precision: Share, is_true: bool, said: str
+) -> None:
+    found = replace(RECORD, recall=recall, precision=precision, is_true=is_true)
+    (line,) = machine_table([row_of(run(0, found))]).rows
+    assert line[-2] == said
+
+
 def test_records_without_machines_load_and_give_way(tmp_path: Path) -> None:
     def file(name: str, row: RowRuns, *, old: bool = False) -> Path:
         values = RecursionRecords(scale="small", rows=(row,), places=()).as_dict()

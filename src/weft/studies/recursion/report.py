@@ -266,14 +266,22 @@ def _machine(record: MachineRecord) -> str:
 
 
 def _explained(found: Sequence[MachineRecord]) -> str:
-    """Of how many seeds with failures these are explained; of one, whether."""
+    """In how many seeds with failures these are explained; for one seed, whether."""
     failed = [each for each in found if each.recall.count]
     if not failed:
         return "no failures"
     explained = sum(each.explains_failures for each in failed)
-    if len(found) == 1:
-        return "yes" if explained else "no"
-    return f"{explained} of {len(failed)}"
+    if len(found) > 1:
+        return f"{explained} of {len(failed)}"
+    if explained:
+        return "yes"
+    (only,) = failed
+    few = min(only.recall.count, only.precision.count) < FEWEST_FAILURES
+    return "too few" if few and not only.is_true else "no"
+
+
+FEWEST_FAILURES = 4
+"""With fewer, no interval lies above one half."""
 
 
 INSIDE = (TRAIN, "deep", "all-carry", "carry-to-last", "deepest")
@@ -338,7 +346,8 @@ def notes_of(rows: Sequence[RowRuns]) -> tuple[str, ...]:
         "The best machine is the one that agrees with most outputs of one half of the held-out "
         "inputs; shares are those on the other half. Failures count as explained if the shares "
         "of failures predicted and of its failures that are the model's both lie above one half "
-        "with 95%, which takes at least 4 of each. `weft explain RUN` shows all machines.",
+        f"with 95%, which takes at least {FEWEST_FAILURES} of each. `weft explain RUN` "
+        "shows all machines.",
         "Fine-tuned pretrained models (the paper compares CodeT5, T5 and GPT-2) were not run here.",
         f"Training took {spent}.",
     )
