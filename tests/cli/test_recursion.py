@@ -60,7 +60,7 @@ def test_models_of_values_are_not_iterated(tmp_path: Path) -> None:
     ("arguments", "said"),
     [
         (["--sizes", "9-2"], "sizes is 9 to 2"),
-        (["--sizes", "x"], "no range"),
+        (["--sizes", "x"], "not a range"),
         (["--demonstrations", "0"], "neither demonstrations nor the definition"),
         (["--ask", "poem"], "poem"),
         (["--order", "wrong"], "wrong"),
