@@ -27,7 +27,8 @@ test-slow: setup test-extras
 
 # Integrations are tested with the real libraries, in an environment of their own.
 test-extras: .venv-extras/ready
-	.venv-extras/bin/python -m pytest -q tests/hf src/weft/hf tests/test_docs.py -k "hf or hugging"
+	.venv-extras/bin/python -m pytest -q tests/hf src/weft/hf tests/training/test_pretrained.py \
+		tests/test_docs.py -k "hf or pretrained or hugging"
 
 .venv-extras/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv-extras
